@@ -24,9 +24,9 @@ func die(t *testing.T, db *mayfly.DB, c *mayfly.Container, clock *mayfly.Clock, 
 	must(db.Sweep(t.Context()))
 }
 
-// TestExpirationsThroughRestores checks that a loop over the log of expirations with Follow continues in
+// TestExpirationsAcrossRestores checks that a loop over the log of expirations with Follow continues in
 // the restored data after a Restore, and ends with ErrUnavailable when the store is closed.
-func TestExpirationsThroughRestores(t *testing.T) {
+func TestExpirationsAcrossRestores(t *testing.T) {
 	db, c, clock := sessions(mayfly.LogExpirations(24 * time.Hour))
 	check(db.Snapshot(t.Context(), "one"))
 	died := make(chan mayfly.Expiration)
@@ -53,9 +53,9 @@ func TestExpirationsThroughRestores(t *testing.T) {
 	}
 }
 
-// TestExpirationsAgain checks that the iterator returned by Expirations can be used twice, and that each
-// loop over it begins at the same position.
-func TestExpirationsAgain(t *testing.T) {
+// TestExpirationsIteratorReuse checks that the iterator returned by Expirations can be used twice, and that
+// each loop over it begins at the same position.
+func TestExpirationsIteratorReuse(t *testing.T) {
 	db, c, clock := open(t, mayfly.LogExpirations(24*time.Hour))
 	die(t, db, c, clock, "a", "b")
 	log := c.Expirations(t.Context(), "")

@@ -98,7 +98,7 @@ func TestPartitionKeys(t *testing.T) {
 	}
 }
 
-func TestLevels(t *testing.T) {
+func TestHierarchicalPartitionKeys(t *testing.T) {
 	db, _, _ := open(t)
 	c := must(db.Container(t.Context(), "app/levels", mayfly.PartitionBy("/tenant", "/user")))
 	for _, k := range [][2]string{{"t1", "ada"}, {"t1", "bob"}, {"t2", "ada"}} {
@@ -166,9 +166,9 @@ func lastOf[T any](seq func(func(T, error) bool)) (last error) {
 	return last
 }
 
-// TestHandles checks that a Container value stays usable after a Restore, and if its container is
-// recreated.
-func TestHandles(t *testing.T) {
+// TestContainerAfterRestoreOrRecreation checks that a Container value stays usable after a Restore, and if
+// its container is recreated.
+func TestContainerAfterRestoreOrRecreation(t *testing.T) {
 	db, c, _ := open(t)
 	must(c.Create(t.Context(), Session{ID: "a", User: "ada"}))
 	if err := db.Snapshot(t.Context(), "one"); err != nil {
@@ -234,7 +234,7 @@ func TestRestoreUnderTraffic(t *testing.T) {
 	<-told
 }
 
-func TestFolder(t *testing.T) {
+func TestOpenDataFolder(t *testing.T) {
 	t.Parallel() // it waits for the lock of its folder
 	dir := t.TempDir()
 	for want := range 2 {
@@ -304,8 +304,8 @@ func TestFollow(t *testing.T) {
 	<-died
 }
 
-// TestLives checks Lease, which prevents a document's expiry for some time, and WaitExpired.
-func TestLives(t *testing.T) {
+// TestLeaseAndWaitExpired checks Lease, which prevents a document's expiry for some time, and WaitExpired.
+func TestLeaseAndWaitExpired(t *testing.T) {
 	db, c, clock := open(t)
 	must(c.Create(t.Context(), Session{ID: "s", User: "ada"}))
 	until := must(c.Lease(t.Context(), "ada", "s", time.Hour))

@@ -12,9 +12,9 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// TestNoDocument checks that Create, Upsert and Replace reject values that are not documents with
+// TestWriteOfInvalidDocument checks that Create, Upsert and Replace reject values that are not documents with
 // ErrBadRequest.
-func TestNoDocument(t *testing.T) {
+func TestWriteOfInvalidDocument(t *testing.T) {
 	_, c, _ := open(t)
 	for _, bad := range []any{nil, []byte(nil), []byte(""), []byte(`{"id":`),
 		[]byte(`{"id":"a","user":"ada"`), []byte(`[1]`), 7, mayfly.Document{}, (*mayfly.Document)(nil),
@@ -108,8 +108,8 @@ func TestEndedContext(t *testing.T) {
 	}
 }
 
-// TestMessageText checks that Send rejects messages with invalid UTF-8 in their fields or properties.
-func TestMessageText(t *testing.T) {
+// TestSendInvalidUTF8 checks that Send rejects messages with invalid UTF-8 in their fields or properties.
+func TestSendInvalidUTF8(t *testing.T) {
 	db, _ := queues(t)
 	q := must(db.Queue(t.Context(), "q"))
 	for _, bad := range []mayfly.Message{{ID: "a\xff"}, {Session: "\xff"}, {Subject: "\xff"},
@@ -124,8 +124,8 @@ func TestMessageText(t *testing.T) {
 	}
 }
 
-// TestContainersAreWhole checks that a container is not created if one of its options is invalid.
-func TestContainersAreWhole(t *testing.T) {
+// TestContainerWithInvalidOption checks that a container is not created if one of its options is invalid.
+func TestContainerWithInvalidOption(t *testing.T) {
 	db, _, _ := open(t)
 	for i, bad := range []mayfly.ContainerOption{mayfly.LogExpirations(365 * 24 * time.Hour),
 		mayfly.LogExpirations(-1), mayfly.KeepVersions(time.Second), mayfly.PartitionBy("bad")} {
@@ -139,9 +139,10 @@ func TestContainersAreWhole(t *testing.T) {
 	}
 }
 
-// TestRestoreUnderCare checks that operations other than reads and writes of documents, such as opening a
-// container, changing its default TTL and Sweep, are retried internally when a Restore interrupts them.
-func TestRestoreUnderCare(t *testing.T) {
+// TestRestoreDuringAdminOperations checks that operations other than reads and writes of documents, such as
+// opening a container, changing its default TTL and Sweep, are retried internally when a Restore interrupts
+// them.
+func TestRestoreDuringAdminOperations(t *testing.T) {
 	db, c, _ := open(t)
 	ctx := context.Background()
 	check(db.Snapshot(ctx, "one"))

@@ -212,9 +212,9 @@ func TestQueueErrors(t *testing.T) {
 	}
 }
 
-// TestQueuesLiveOn checks that messages survive a restart, and that Restore undoes the messages sent after
-// the snapshot.
-func TestQueuesLiveOn(t *testing.T) {
+// TestQueuesAfterRestartAndRestore checks that messages survive a restart, and that Restore undoes the
+// messages sent after the snapshot.
+func TestQueuesAfterRestartAndRestore(t *testing.T) {
 	ctx, dir := t.Context(), t.TempDir()
 	db := must(mayfly.Open(dir))
 	q := must(db.Queue(ctx, "q"))
@@ -231,9 +231,9 @@ func TestQueuesLiveOn(t *testing.T) {
 	}
 }
 
-// TestProperties1970 checks that a message property with the time 1970-01-01 00:00 UTC, whose encoding is
-// 0, is received as that time.
-func TestProperties1970(t *testing.T) {
+// TestMessagePropertyAtUnixEpoch checks that a message property with the time 1970-01-01 00:00 UTC, whose
+// encoding is 0, is received as that time.
+func TestMessagePropertyAtUnixEpoch(t *testing.T) {
 	db, _ := queues(t)
 	q := must(db.Queue(t.Context(), "q"))
 	began := time.Unix(0, 0).UTC()

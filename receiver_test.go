@@ -129,9 +129,9 @@ func TestHandle(t *testing.T) {
 	}
 }
 
-// TestReceiversLiveThroughRestores checks that Handle and NextSession, which wait while the store is
+// TestReceiversDuringRestore checks that Handle and NextSession, which wait while the store is
 // restored, continue with the restored data.
-func TestReceiversLiveThroughRestores(t *testing.T) {
+func TestReceiversDuringRestore(t *testing.T) {
 	db, _ := queues(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	q := must(db.Queue(ctx, "q"))

@@ -7,16 +7,16 @@ import (
 	"github.com/mayflydb/mayfly/internal/rntbdtest"
 )
 
-// TestDirectErrorsAreBare checks that the body of an error in direct mode is the bare JSON of a replica,
+// TestDirectErrorBody checks that the body of an error in direct mode is the bare JSON of a replica,
 // such as {"Errors":[...]}, without the code, message and activity id that a gateway puts around it.
-func TestDirectErrorsAreBare(t *testing.T) {
+func TestDirectErrorBody(t *testing.T) {
 	t.Parallel()
 	w := newDirectTestServer(t)
 	w.container()
 	l := w.dial()
 	l.want(201, 0, "create", "", `{"id":"1","pk":"a"}`, keyA)
 	query := `{"query":"SELECT * FORM c"}`
-	for _, a := range []*rntbdtest.Answer{
+	for _, a := range []*rntbdtest.Response{
 		l.want(409, 0, "create", "", `{"id":"1","pk":"a"}`, keyA), l.want(404, 0, "read", "x", "", keyA),
 		l.want(400, 1001, "create", "", `{"id":"1","pk":"b"}`, keyA), l.want(400, 0, "create", "",
 			`{"pk":"a"}`, keyA),
@@ -36,10 +36,10 @@ func TestDirectErrorsAreBare(t *testing.T) {
 	w.do("GET", docs+"/x", "", pk(`["a"]`)...).fails(404, 0, "Resource Not Found")
 }
 
-// TestDirectQueriesNeedNoDistribution checks that the response to a query with optimistic direct execution
+// TestDirectOptimisticQueryResponse checks that the response to a query with optimistic direct execution
 // (a query of one range that runs without a query plan) says in direct mode that the query need not be
 // distributed over ranges. If that is missing, the client assumes the opposite.
-func TestDirectQueriesNeedNoDistribution(t *testing.T) {
+func TestDirectOptimisticQueryResponse(t *testing.T) {
 	t.Parallel()
 	w := newDirectTestServer(t)
 	w.container()
@@ -54,10 +54,10 @@ func TestDirectQueriesNeedNoDistribution(t *testing.T) {
 	}
 }
 
-// TestDirectWritesAreNotAcknowledgedYet checks the LSNs (log sequence numbers) in direct mode: the
+// TestDirectQuorumAcknowledgedLSN checks the LSNs (log sequence numbers) in direct mode: the
 // response to a write at LSN 2 reports 2 as the LSN but 1 as the LSN that a quorum has acknowledged. A
 // later read reports 2 for both.
-func TestDirectWritesAreNotAcknowledgedYet(t *testing.T) {
+func TestDirectQuorumAcknowledgedLSN(t *testing.T) {
 	t.Parallel()
 	w := newDirectTestServer(t)
 	w.container()
@@ -118,9 +118,9 @@ func TestChangeFeedPositionBeforeTime(t *testing.T) {
 	w.do("GET", docs, "", incremental("If-Modified-Since", late)...).want(304)
 }
 
-// TestReplaceOfAbsent checks that PUT of an item that does not exist fails with 404, even if the document
+// TestPutOfAbsentItem checks that PUT of an item that does not exist fails with 404, even if the document
 // is invalid.
-func TestReplaceOfAbsent(t *testing.T) {
+func TestPutOfAbsentItem(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
 	w.container("")
@@ -153,9 +153,9 @@ func TestAbsentByRID(t *testing.T) {
 		1002, "")
 }
 
-// TestArgumentsThatAreNoArray checks that a JSON value that is not an array is converted to the arguments
-// of a stored procedure as Function.prototype.apply does: an object with a length is like an array.
-func TestArgumentsThatAreNoArray(t *testing.T) {
+// TestProcedureArgumentsWithoutArray checks that a JSON value that is not an array is converted to the
+// arguments of a stored procedure as Function.prototype.apply does: an object with a length is like an array.
+func TestProcedureArgumentsWithoutArray(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
 	w.container("")
@@ -204,9 +204,9 @@ func TestPreTriggerOfADelete(t *testing.T) {
 	w.do("DELETE", docs+"/2", "", with...).want(204)
 }
 
-// TestFeedsAreText checks that the response to a read feed (a list of items) is JSON text even if the
+// TestReadFeedIsJSONText checks that the response to a read feed (a list of items) is JSON text even if the
 // client requests binary JSON. The response to a query is then binary.
-func TestFeedsAreText(t *testing.T) {
+func TestReadFeedIsJSONText(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
 	w.container("")
@@ -221,10 +221,10 @@ func TestFeedsAreText(t *testing.T) {
 	}
 }
 
-// TestBatchHeads checks the headers of the response to a batch: the number of operations, the substatus
-// 1001 if an operation has another partition key, and no x-ms-content-path (the rid of the container) if
-// the batch failed.
-func TestBatchHeads(t *testing.T) {
+// TestBatchResponseHeaders checks the headers of the response to a batch: the number of operations, the
+// substatus 1001 if an operation has another partition key, and no x-ms-content-path (the rid of the
+// container) if the batch failed.
+func TestBatchResponseHeaders(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
 	w.container("")

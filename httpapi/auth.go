@@ -49,7 +49,7 @@ type authorizer struct {
 	checkClock bool
 	wall       ttl.Clock
 	signers    sync.Pool // *signer, hashes that are initialized with the key
-	tokens     *cosmos.ResourceTokens
+	tokens     *cosmos.ResourceTokenIssuer
 	date       atomic.Pointer[parsedDate] // the last date of a signature
 }
 

@@ -115,9 +115,9 @@ func TestSignatureLinks(t *testing.T) {
 	}
 }
 
-// TestEscapedLinksAreNotSigned checks that a signature over a link with percent-escapes is refused for the
+// TestSignatureOfEscapedLink checks that a signature over a link with percent-escapes is refused for the
 // item whose id results from unescaping. Clients sign unescaped links.
-func TestEscapedLinksAreNotSigned(t *testing.T) {
+func TestSignatureOfEscapedLink(t *testing.T) {
 	t.Parallel()
 	auth, key := newTestAuthority(t, EmulatorKey, signedAt), decodeKey(t, EmulatorKey)
 	for _, tc := range []struct{ path, query, link string }{

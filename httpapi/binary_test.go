@@ -67,9 +67,9 @@ func TestBinaryItems(t *testing.T) {
 	w.do("GET", docs+"/none", "", headers...).fails(404, 0, "Resource Not Found")
 }
 
-// TestBinaryAsked checks for which request headers a response is binary JSON: only if the client does not
-// accept JSON text as well, and never for a read feed.
-func TestBinaryAsked(t *testing.T) {
+// TestBinaryResponseNegotiation checks for which request headers a response is binary JSON: only if the
+// client does not accept JSON text as well, and never for a read feed.
+func TestBinaryResponseNegotiation(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
 	w.container("")

@@ -20,7 +20,7 @@ import (
 
 // echoBody calls readBody for a request that addresses a resource of kind k. It returns the status of the
 // response and the number of bytes read; the number is -1 if reading failed.
-func echoBody(t *testing.T, r *http.Request, k cosmos.Kind) (int, int) {
+func echoBody(t *testing.T, r *http.Request, k cosmos.ResourceKind) (int, int) {
 	read := -1
 	w, _ := answerTo(t, r, func(c *activeRequest) error {
 		c.setTarget(targetResource{kind: k})
@@ -38,7 +38,7 @@ func TestBodyLimits(t *testing.T) {
 	maxBody, maxItemBody := cosmos.KindDatabase.MaxBody(), cosmos.KindItem.MaxBody()
 	for _, chunked := range []bool{false, true} {
 		for _, tc := range []struct {
-			kind   cosmos.Kind
+			kind   cosmos.ResourceKind
 			size   int
 			status int
 		}{
@@ -64,9 +64,9 @@ func TestBodyLimits(t *testing.T) {
 	}
 }
 
-// TestLargeBodyGetsItsAnswer checks that a client that sends its whole body before it reads receives the
+// TestResponseToRefusedLargeBody checks that a client that sends its whole body before it reads receives the
 // response, even if the server refuses the request because of its size or its missing authorization.
-func TestLargeBodyGetsItsAnswer(t *testing.T) {
+func TestResponseToRefusedLargeBody(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]Options{"413": {NoAuth: true}, "401": {}} {
 		s := serve(t, true, o)
@@ -147,9 +147,9 @@ func (s *listeningServer) sendAll(t *testing.T, scheme string, size int64, chunk
 	return r.StatusCode
 }
 
-// TestHugeBodyIsRefusedAtOnce checks that a request whose Content-Length is far above the limit gets 413
+// TestContentLengthAboveLimit checks that a request whose Content-Length is far above the limit gets 413
 // without the server reading the body, and that the connection is then closed.
-func TestHugeBodyIsRefusedAtOnce(t *testing.T) {
+func TestContentLengthAboveLimit(t *testing.T) {
 	t.Parallel()
 	s := serve(t, false, Options{NoAuth: true})
 	conn, err := net.Dial("tcp", s.addr)

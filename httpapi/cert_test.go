@@ -125,9 +125,9 @@ func TestNameConstraints(t *testing.T) {
 	}
 }
 
-// TestUnboundCertificateIsReplaced checks that a stored authority without name constraints, as earlier
+// TestAuthorityWithoutNameConstraints checks that a stored authority without name constraints, as earlier
 // versions made it, is replaced by a new one.
-func TestUnboundCertificateIsReplaced(t *testing.T) {
+func TestAuthorityWithoutNameConstraints(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	unbound, key, err := makeAuthority(nil, certNow)

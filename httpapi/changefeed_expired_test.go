@@ -19,10 +19,10 @@ type skippingClock struct {
 
 func (h *skippingClock) Now() time.Time { return start.Add(time.Duration(h.past.Add(h.step.Load()))) }
 
-// TestChangeFeedOverTheDead checks that a page of the change feed ends with 200 and no items if its time
+// TestChangeFeedOverExpiredItems checks that a page of the change feed ends with 200 and no items if its time
 // limit is reached while it skips expired items. The client continues from its etag; 304 comes only at the
 // end of the feed.
-func TestChangeFeedOverTheDead(t *testing.T) {
+func TestChangeFeedOverExpiredItems(t *testing.T) {
 	t.Parallel()
 	wall := &skippingClock{Clock: ttl.SystemClock{}}
 	w := newTestServer(t, func(s *testServerOptions) { s.store.Wall = wall })

@@ -261,9 +261,9 @@ func TestChangeFeedOfAllVersions(t *testing.T) {
 	w.do("GET", docs, "", fidelity("If-None-Match", `"5"`)...).want(304)
 }
 
-// TestLatestVersionsWithMetadataApart checks the latest-version feed in the wire format of the feed of all
+// TestLatestVersionsWithMetadata checks the latest-version feed in the wire format of the feed of all
 // versions and deletes, which the Java SDK requests: each item is in "current", and its LSN in "metadata".
-func TestLatestVersionsWithMetadataApart(t *testing.T) {
+func TestLatestVersionsWithMetadata(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
 	w.feedContainer("")
@@ -274,9 +274,9 @@ func TestLatestVersionsWithMetadataApart(t *testing.T) {
 	}
 }
 
-// TestChangeFeedThroughAQuery checks that a query with the header A-IM filters the pages of the change
+// TestChangeFeedFilteredByQuery checks that a query with the header A-IM filters the pages of the change
 // feed, with the feed's etags and its final 304, and does not query the items themselves.
-func TestChangeFeedThroughAQuery(t *testing.T) {
+func TestChangeFeedFilteredByQuery(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, ranges(2))
 	w.container("")

@@ -75,9 +75,9 @@ var clientFeatures = map[string]string{
 	"Rust": "Distinct,MultipleOrderBy,NonStreamingOrderBy,OffsetAndLimit,OrderBy,Top",
 }
 
-// TestFeaturesOfClients checks for each SDK and query whether the server returns a query plan or, if the
+// TestQueryFeaturesOfClients checks for each SDK and query whether the server returns a query plan or, if the
 // SDK lacks a feature that the plan needs, an error that names the feature.
-func TestFeaturesOfClients(t *testing.T) {
+func TestQueryFeaturesOfClients(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, ranges(4))
 	w.container("")

@@ -12,10 +12,10 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// TestChecklist checks, in one list, everything that is known to break an SDK. Each row sends requests as
-// the SDKs do and checks the parts of the responses that they depend on. Most rows have longer tests
+// TestSDKRequirements checks, in one list, everything that is known to break an SDK. Each row sends requests
+// as the SDKs do and checks the parts of the responses that they depend on. Most rows have longer tests
 // elsewhere.
-func TestChecklist(t *testing.T) {
+func TestSDKRequirements(t *testing.T) {
 	t.Parallel()
 	rows := []struct {
 		name string

@@ -45,9 +45,10 @@ func TestDatabaseClock(t *testing.T) {
 	w.do("POST", dbClock, `{"freeze":true}`).fails(405, 0, "")
 }
 
-// TestSettle checks that a change of a clock with ?settle=true returns only after the reaper has purged
-// everything that has expired, in that database or in all databases that follow the server's clock.
-func TestSettle(t *testing.T) {
+// TestSettleAfterClockChange checks that a change of a clock with ?settle=true returns only after the reaper
+// has purged everything that has expired, in that database or in all databases that follow the server's
+// clock.
+func TestSettleAfterClockChange(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
 	w.container(`"partitionKey":{"paths":["/pk"]},"defaultTtl":10`)

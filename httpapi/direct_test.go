@@ -115,7 +115,7 @@ func (w *directTestServer) frameAs(authorization, what, id, body string, more ..
 	return rntbdtest.Frame(3, op.operation, [16]byte{5}, payload, tokens...)
 }
 
-func (l *rawDirectConn) do(what, id, body string, more ...rntbdtest.Token) *rntbdtest.Answer {
+func (l *rawDirectConn) do(what, id, body string, more ...rntbdtest.Token) *rntbdtest.Response {
 	l.t.Helper()
 	if _, err := l.c.Write(l.frame(what, id, body, more...)); err != nil {
 		l.t.Fatal(err)
@@ -136,7 +136,7 @@ func (l *rawDirectConn) want(
 	status, substatus int,
 	what, id, body string,
 	more ...rntbdtest.Token,
-) *rntbdtest.Answer {
+) *rntbdtest.Response {
 	l.t.Helper()
 	a := l.do(what, id, body, more...)
 	if sub, _ := a.Values[0x1C].(uint64); a.Status != status || int(sub) != substatus {
@@ -360,9 +360,9 @@ func TestDirectBesideHTTP(t *testing.T) {
 	}
 }
 
-// TestDirectGivesWay checks that at the limit of connections, an idle direct-mode connection is closed for
-// a new one.
-func TestDirectGivesWay(t *testing.T) {
+// TestDirectIdleConnectionEviction checks that at the limit of connections, an idle direct-mode connection is
+// closed for a new one.
+func TestDirectIdleConnectionEviction(t *testing.T) {
 	t.Parallel()
 	w := newDirectTestServer(t, func(s *testServerOptions) { s.server.MaxConnections = 1 })
 	w.container()

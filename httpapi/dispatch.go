@@ -12,7 +12,7 @@ type handler func(s *Server, c *activeRequest) error
 // operation returns the Cosmos DB operation of the request. A POST can be one of many operations; the
 // headers say which. The content type is used only to recognize a query, since clients send any content type
 // with other operations.
-func (c *activeRequest) operation() cosmos.Operation {
+func (c *activeRequest) operation() cosmos.OperationType {
 	changes := c.target.kind == cosmos.KindItem && c.target.feed && c.in.Changes()
 	switch c.method {
 	case http.MethodGet, http.MethodHead:

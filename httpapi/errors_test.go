@@ -31,7 +31,7 @@ func answerTo(t *testing.T, r *http.Request, run func(c *activeRequest) error) (
 	return w, log.String()
 }
 
-func TestEveryCode(t *testing.T) {
+func TestStatusOfErrorCodes(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[fault.Code]struct {
 		status          int
@@ -139,7 +139,7 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-func TestPanicInsideAnAnswer(t *testing.T) {
+func TestPanicAfterResponseStarted(t *testing.T) {
 	t.Parallel()
 	defer func() {
 		if p := recover(); p != http.ErrAbortHandler {
@@ -152,7 +152,7 @@ func TestPanicInsideAnAnswer(t *testing.T) {
 	})
 }
 
-func TestReceipt(t *testing.T) {
+func TestRequestChargeHeader(t *testing.T) {
 	t.Parallel()
 	for charge, want := range map[float64]string{0: "1", 1: "1", 2.35: "2.35", 6.29: "6.29",
 		1234567: "1234567"} {
@@ -168,7 +168,7 @@ func TestReceipt(t *testing.T) {
 	}
 }
 
-func TestHeaderValuesStayApart(t *testing.T) {
+func TestHeaderValuesDoNotAlias(t *testing.T) {
 	t.Parallel()
 	w, _ := answerTo(t, httptest.NewRequest("GET", "/", nil), func(c *activeRequest) error {
 		for i := range 40 {

@@ -81,9 +81,9 @@ func counting(w *testServer) *atomic.Int64 {
 	return n
 }
 
-// TestShortcuts sends item reads, other requests, pipelined requests and requests in several pieces on one
-// connection. It checks that each gets its own response, whether from the fast path or from net/http.
-func TestShortcuts(t *testing.T) {
+// TestFastPathResponses sends item reads, other requests, pipelined requests and requests in several pieces
+// on one connection. It checks that each gets its own response, whether from the fast path or from net/http.
+func TestFastPathResponses(t *testing.T) {
 	w := newTestServer(t)
 	w.container("")
 	own := counting(w)
@@ -134,14 +134,14 @@ func TestShortcuts(t *testing.T) {
 	want(id, 200, `"n":1`)
 }
 
-// TestShortcutWrites sends several writes on one connection. It checks that errors do not close the
+// TestFastPathWrites sends several writes on one connection. It checks that errors do not close the
 // connection.
-func TestShortcutWrites(t *testing.T) {
+func TestFastPathWrites(t *testing.T) {
 	w := newTestServer(t, func(s *testServerOptions) { s.server.Requests = fullLog() })
 	w.container("")
 	own := counting(w)
 	l := dialPlain(t, w.serving(t))
-	for n := 0; own.Load() == 0; n++ { // see TestShortcuts
+	for n := 0; own.Load() == 0; n++ { // see TestFastPathResponses
 		if n == 50 {
 			t.Fatal("the connection serves no requests by itself")
 		}
@@ -181,9 +181,9 @@ func TestShortcutWrites(t *testing.T) {
 	}
 }
 
-// TestShortcutForms checks that the fast path serves only plain reads and writes of items, and net/http
+// TestFastPathSelection checks that the fast path serves only plain reads and writes of items, and net/http
 // everything else.
-func TestShortcutForms(t *testing.T) {
+func TestFastPathSelection(t *testing.T) {
 	const path = "/dbs/d/colls/c/docs/1"
 	head := func(target string, lines ...string) string {
 		return "GET " + target + " HTTP/1.1\r\n" + strings.Join(append(lines, "", ""), "\r\n")
@@ -266,9 +266,9 @@ func manyHeaders(n int) string {
 	return strings.Join(list, "|")
 }
 
-// TestShortcutShutdown checks that shutdown waits for a read on the fast path, and that its response is
+// TestFastPathShutdown checks that shutdown waits for a read on the fast path, and that its response is
 // complete.
-func TestShortcutShutdown(t *testing.T) {
+func TestFastPathShutdown(t *testing.T) {
 	w := newTestServer(t)
 	w.container("")
 	begun, may := make(chan struct{}), make(chan struct{})
@@ -308,9 +308,9 @@ func TestShortcutShutdown(t *testing.T) {
 	}
 }
 
-// TestShortcutAborted checks that the connection is closed if the handler of a read on the fast path
+// TestFastPathAborted checks that the connection is closed if the handler of a read on the fast path
 // panics with http.ErrAbortHandler.
-func TestShortcutAborted(t *testing.T) {
+func TestFastPathAborted(t *testing.T) {
 	w := newTestServer(t)
 	w.container("")
 	w.srv.serveShortcut = func(*fastPathConn) { panic(http.ErrAbortHandler) }

@@ -67,10 +67,10 @@ func TestFaultBeforeAndAfter(t *testing.T) {
 	w.do("POST", docs, `{"id":"1","pk":"a"}`, key...).fails(409, 0, "")
 }
 
-// TestFaultPlaces checks which requests a fault rule selects by container and operation, whether the
+// TestFaultRuleSelection checks which requests a fault rule selects by container and operation, whether the
 // container is addressed by name or by rid. Requests for definitions and for Mayfly's own API are selected
 // only explicitly.
-func TestFaultPlaces(t *testing.T) {
+func TestFaultRuleSelection(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
 	w.container("")

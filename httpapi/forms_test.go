@@ -2,9 +2,9 @@ package httpapi
 
 import "testing"
 
-// TestOneForm checks that JSON which clients write in several ways is returned in one normal form by every
-// kind of write: numbers, control characters, and duplicate names, of which the last value counts.
-func TestOneForm(t *testing.T) {
+// TestJSONNormalForm checks that JSON which clients write in several ways is returned in one normal form by
+// every kind of write: numbers, control characters, and duplicate names, of which the last value counts.
+func TestJSONNormalForm(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
 	w.container("")

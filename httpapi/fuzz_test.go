@@ -86,9 +86,9 @@ func series(t *testing.T, choices []byte, fn func(fuzzedRequest, *testResponse))
 	}
 }
 
-// TestMaker checks that for each HTTP method at least a quarter of the requests that a requestGenerator
-// makes succeed, because fuzzing finds little if all fail.
-func TestMaker(t *testing.T) {
+// TestRequestGenerator checks that for each HTTP method at least a quarter of the requests that a
+// requestGenerator makes succeed, because fuzzing finds little if all fail.
+func TestRequestGenerator(t *testing.T) {
 	racetest.Sequential(t)
 	random := rand.New(rand.NewPCG(2, 0))
 	sent, done := map[string]int{}, map[string]int{}

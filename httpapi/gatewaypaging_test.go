@@ -113,9 +113,9 @@ func TestFullPages(t *testing.T) {
 	}
 }
 
-// TestPagesOfKeys checks that a query with conditions on the partition key reads only the ranges that
-// these keys can be in.
-func TestPagesOfKeys(t *testing.T) {
+// TestPagesByPartitionKeyCondition checks that a query with conditions on the partition key reads only the
+// ranges that these keys can be in.
+func TestPagesByPartitionKeyCondition(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, ranges(8))
 	w.container("")

@@ -29,9 +29,9 @@ func (w *testServer) serving(t *testing.T) string {
 	return "http://" + ln.Addr().String()
 }
 
-// TestHeadOnTheWire checks that a response over a real connection has the same headers as one through
+// TestHeadersOverConnection checks that a response over a real connection has the same headers as one through
 // http.Handler, each of them once.
-func TestHeadOnTheWire(t *testing.T) {
+func TestHeadersOverConnection(t *testing.T) {
 	w := newTestServer(t)
 	w.container("")
 	base := w.serving(t)

@@ -70,7 +70,7 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-func TestHeadersAbsent(t *testing.T) {
+func TestEmptyHeaders(t *testing.T) {
 	t.Parallel()
 	// Empty values are as good as none; an activity id that is no GUID is not echoed.
 	in, err := parseHeaders("x-ms-continuation", "", "x-ms-session-token", "", "x-ms-documentdb-partitionkey",

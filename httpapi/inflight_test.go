@@ -18,9 +18,9 @@ import (
 // maxPageSize is the size in bytes at which a page of results is ended.
 const maxPageSize = 4 << 20
 
-// TestAnswerMemory takes all of the memory that responses share. It checks that a query's page is then
+// TestResponseMemoryLimit takes all of the memory that responses share. It checks that a query's page is then
 // refused with 429 and a retry-after time, and that requests return the memory that they took.
-func TestAnswerMemory(t *testing.T) {
+func TestResponseMemoryLimit(t *testing.T) {
 	t.Parallel()
 	testdisk.Pebble(t, "the simulated time stands still while a database is asked")
 	synctest.Test(t, func(t *testing.T) { // the requests wait for seconds
@@ -44,10 +44,10 @@ func TestAnswerMemory(t *testing.T) {
 	})
 }
 
-// TestRoomBeforeAnswers checks that the routes of Mayfly's own API that can have large responses reserve
-// memory before they make the response, and fail with 429 if there is none. Requests that wait therefore
-// hold no memory.
-func TestRoomBeforeAnswers(t *testing.T) {
+// TestResponseMemoryReservation checks that the routes of Mayfly's own API that can have large responses
+// reserve memory before they make the response, and fail with 429 if there is none. Requests that wait
+// therefore hold no memory.
+func TestResponseMemoryReservation(t *testing.T) {
 	t.Parallel()
 	testdisk.Pebble(t, "the simulated time stands still while a database is asked")
 	synctest.Test(t, func(t *testing.T) { // the requests wait for seconds
@@ -71,10 +71,10 @@ func TestRoomBeforeAnswers(t *testing.T) {
 	})
 }
 
-// TestReadersWithoutRoom takes all of the memory that requests share. It checks that reads of a large item
+// TestReadsWithoutMemory takes all of the memory that requests share. It checks that reads of a large item
 // wait without holding memory and end with 429, that a small item is read at once, and that a large body
 // is refused.
-func TestReadersWithoutRoom(t *testing.T) {
+func TestReadsWithoutMemory(t *testing.T) {
 	testdisk.Pebble(t, "the simulated time stands still while a database is asked")
 	synctest.Test(t, func(t *testing.T) { // the readers wait for seconds
 		w := newTestServer(t)
@@ -145,9 +145,9 @@ func (s *blockedResponseWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestSilentReaders checks that clients which request large pages and do not read them hold no more memory
-// than the limit for all responses.
-func TestSilentReaders(t *testing.T) {
+// TestMemoryOfUnreadResponses checks that clients which request large pages and do not read them hold no more
+// memory than the limit for all responses.
+func TestMemoryOfUnreadResponses(t *testing.T) {
 	const most = 64 << 20
 	for name, ask := range map[string]func(w *testServer) *http.Request{
 		"query": func(w *testServer) *http.Request {

@@ -74,7 +74,7 @@ func TestItemLifecycle(t *testing.T) {
 		"3")
 }
 
-func TestMinimalAnswers(t *testing.T) {
+func TestPreferMinimalResponse(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
 	w.container("")

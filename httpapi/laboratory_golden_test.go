@@ -39,10 +39,10 @@ var varying = []struct {
 	{regexp.MustCompile(`"(elapsedMs|loadMs|filterMs)":[0-9.e-]+`), `"$1":*`},
 }
 
-// TestLaboratoryAnswers compares the responses of Mayfly's own API (status, headers, body) with a golden
+// TestLaboratoryResponses compares the responses of Mayfly's own API (status, headers, body) with a golden
 // file. A case is a request: method, path, headers, and the body below. "pass for=10s" advances the data's
 // clock.
-func TestLaboratoryAnswers(t *testing.T) {
+func TestLaboratoryResponses(t *testing.T) {
 	t.Parallel()
 	testdisk.Pebble(t, "requests for snapshots are among them")
 	w := newTestServer(t)

@@ -24,7 +24,7 @@ func (w *testServer) upsertTTL(id, more string, headers ...string) *testResponse
 
 const hashed = `"partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}`
 
-func TestExplainItemOverTheWire(t *testing.T) {
+func TestExplainItemOverHTTP(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
 	w.container(hashed + `,"defaultTtl":60`)
@@ -65,7 +65,7 @@ func TestExplainItemOverTheWire(t *testing.T) {
 	w.do("POST", "/_mayfly/dbs/d/colls/x/explain-item", docID("a")).fails(404, 1003, "")
 }
 
-func TestDryRunOverTheWire(t *testing.T) {
+func TestDryRunOverHTTP(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
 	w.container(hashed + `,"defaultTtl":60`)
@@ -96,7 +96,7 @@ func TestDryRunOverTheWire(t *testing.T) {
 	}
 }
 
-func TestForecastOverTheWire(t *testing.T) {
+func TestForecastOverHTTP(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
 	w.container(hashed + `,"defaultTtl":60`)
@@ -114,7 +114,7 @@ func TestForecastOverTheWire(t *testing.T) {
 	}
 }
 
-func TestLintOverTheWire(t *testing.T) {
+func TestLintOverHTTP(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
 	w.container(hashed).head("x-mayfly-lint", "")
@@ -143,7 +143,7 @@ func (c timerReportingClock) After(d time.Duration) (<-chan time.Time, func()) {
 	return fires, stop
 }
 
-func TestWaitOverTheWire(t *testing.T) {
+func TestWaitOverHTTP(t *testing.T) {
 	t.Parallel()
 	armed := make(chan time.Duration, 1)
 	w := newTestServer(t,
@@ -263,9 +263,9 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestBrowserIsLedToPage checks that a GET / from a browser is redirected to the explorer, and that a
+// TestBrowserRedirectToExplorer checks that a GET / from a browser is redirected to the explorer, and that a
 // client with authorization, or that accepts JSON, gets the response of the API.
-func TestBrowserIsLedToPage(t *testing.T) {
+func TestBrowserRedirectToExplorer(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
 	const page = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
@@ -300,8 +300,8 @@ func TestBrowserIsLedToPage(t *testing.T) {
 	}
 }
 
-// TestRandomOfMessages checks that RAND() returns random numbers in queries over the messages of a queue.
-func TestRandomOfMessages(t *testing.T) {
+// TestRandInMessageQueries checks that RAND() returns random numbers in queries over the messages of a queue.
+func TestRandInMessageQueries(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
 	w.do("POST", "/_mayfly/entities", `{"path":"q"}`).want(201)

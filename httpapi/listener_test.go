@@ -127,7 +127,7 @@ func TestWithoutTLS(t *testing.T) {
 	}
 }
 
-func TestSilentAndBrokenClients(t *testing.T) {
+func TestSilentAndMalformedConnections(t *testing.T) {
 	t.Parallel()
 	s := serve(t, true, Options{NoAuth: true})
 	var open []net.Conn
@@ -186,7 +186,7 @@ func TestSeveralListeners(t *testing.T) {
 	}
 }
 
-func TestShutdownBreaksOff(t *testing.T) {
+func TestShutdownCancelsRequests(t *testing.T) {
 	t.Parallel()
 	entered := make(chan struct{})
 	s := serve(t, false, Options{Ready: func(ctx context.Context) error {

@@ -170,7 +170,7 @@ func TestPartitionStatistics(t *testing.T) {
 	}
 }
 
-func TestThroughputAsked(t *testing.T) {
+func TestThroughputHeadersOnCreate(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
 	w.do("POST", "/dbs", `{"id":"shared"}`, "x-ms-offer-throughput", "1000").want(201)

@@ -131,9 +131,9 @@ func (l *descriptorLimitedListener) Accept() (net.Conn, error) {
 	return l.Listener.Accept()
 }
 
-// TestNoDescriptorForConnection checks that the server closes an idle connection and calls Accept again if
+// TestAcceptWithoutFreeDescriptors checks that the server closes an idle connection and calls Accept again if
 // Accept fails because there is no free file descriptor.
-func TestNoDescriptorForConnection(t *testing.T) {
+func TestAcceptWithoutFreeDescriptors(t *testing.T) {
 	t.Parallel()
 	s := serve(t, false, Options{NoAuth: true})
 	idle := dialKeepAlive(t, s.addr)

@@ -124,9 +124,9 @@ func anyJSON(t *testing.T, text []byte) (v any) {
 	return v
 }
 
-// TestAnswersFitTheirSchemas calls every route of Mayfly's own API at least once and checks all responses,
+// TestResponsesMatchOpenAPI calls every route of Mayfly's own API at least once and checks all responses,
 // including errors, against the OpenAPI document.
-func TestAnswersFitTheirSchemas(t *testing.T) {
+func TestResponsesMatchOpenAPI(t *testing.T) {
 	t.Parallel()
 	testdisk.Pebble(t, "requests for snapshots are among them")
 	w := newTestServer(t)

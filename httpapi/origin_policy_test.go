@@ -243,9 +243,9 @@ func TestFetchSite(t *testing.T) {
 	}
 }
 
-// TestForeignPageWritesNothing checks that without authorization (--no-auth) writes from pages of foreign
+// TestWritesFromForeignOrigin checks that without authorization (--no-auth) writes from pages of foreign
 // origins are refused and change nothing, and that writes from pages of this machine succeed.
-func TestForeignPageWritesNothing(t *testing.T) {
+func TestWritesFromForeignOrigin(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, func(s *testServerOptions) { s.server.NoAuth = true })
 	before := w.do("GET", "/dbs", "").want(200).head("x-ms-item-count", "0")
@@ -271,8 +271,8 @@ func TestForeignPageWritesNothing(t *testing.T) {
 		"same-site").want(201).head("access-control-allow-origin", "http://localhost:3000")
 }
 
-// TestLongAddresses checks that errors for a request with a very long path stay short.
-func TestLongAddresses(t *testing.T) {
+// TestErrorsForLongPaths checks that errors for a request with a very long path stay short.
+func TestErrorsForLongPaths(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, func(s *testServerOptions) { s.server.NoAuth = true })
 	long := strings.Repeat("x", 60_000)

@@ -21,7 +21,7 @@ import (
 // newLabHandler returns the handler of Mayfly's own API: package laboratory with its router.
 func (s *Server) newLabHandler() http.Handler {
 	lab := laboratory.New(s.db, laboratory.Options{
-		Wire: laboratoryAdapter{}, Wall: s.opt.Wall, Classify: labFailure, Draining: s.draining.Done(),
+		Wire: mayflyAPIAdapter{}, Wall: s.opt.Wall, Classify: labFailure, Draining: s.draining.Done(),
 		Trusted: func(ec echo.Context) bool { return s.authorise(callOf(ec)) == nil },
 		Ready:   s.opt.Ready, CertPEM: s.opt.CertPEM,
 		Webhooks: s.opt.Webhooks, CheckWebhook: s.opt.CheckWebhook, Queues: s.opt.Queues,
@@ -36,17 +36,17 @@ func (s *Server) newLabHandler() http.Handler {
 	return e
 }
 
-// laboratoryCall is a request to Mayfly's own API in progress, with the error of its handler.
-type laboratoryCall struct {
+// mayflyAPICall is a request to Mayfly's own API in progress, with the error of its handler.
+type mayflyAPICall struct {
 	*activeRequest
 	err error // the handler's error
 }
 
-// laboratoryContextKey is the context key of a laboratoryCall.
-type laboratoryContextKey struct{}
+// mayflyAPIContextKey is the context key of a mayflyAPICall.
+type mayflyAPIContextKey struct{}
 
-func labCallOf(ec echo.Context) *laboratoryCall {
-	return ec.Request().Context().Value(laboratoryContextKey{}).(*laboratoryCall)
+func labCallOf(ec echo.Context) *mayflyAPICall {
+	return ec.Request().Context().Value(mayflyAPIContextKey{}).(*mayflyAPICall)
 }
 
 func callOf(ec echo.Context) *activeRequest { return labCallOf(ec).activeRequest }
@@ -59,8 +59,8 @@ func (s *Server) serveLab(c *activeRequest) error {
 		s.pages.Has(c.target.labRoute) {
 		return s.pages.Serve(c.w, c.r, c.target.labRoute)
 	}
-	own := laboratoryCall{activeRequest: c}
-	r := c.r.WithContext(context.WithValue(c.ctx(), laboratoryContextKey{}, &own))
+	own := mayflyAPICall{activeRequest: c}
+	r := c.r.WithContext(context.WithValue(c.ctx(), mayflyAPIContextKey{}, &own))
 	address := *r.URL
 	address.RawPath = c.target.labPath()
 	r.URL = &address
@@ -135,16 +135,16 @@ func labFailure(err error) laboratory.ErrorResponse {
 	return laboratory.ErrorResponse{Status: f.Status, Substatus: f.Substatus, Message: f.Message}
 }
 
-// laboratoryAdapter implements laboratory.HTTPAdapter: the functions of this server that package laboratory
+// mayflyAPIAdapter implements laboratory.HTTPAdapter: the functions of this server that package laboratory
 // uses.
-type laboratoryAdapter struct{}
+type mayflyAPIAdapter struct{}
 
-// Body implements route.HTTPAdapter, a part of laboratory.HTTPAdapter: it returns the body of the request.
-func (laboratoryAdapter) Body(ec echo.Context) []byte { return callOf(ec).req.Body }
+// Body implements route.RequestIO, a part of laboratory.HTTPAdapter: it returns the body of the request.
+func (mayflyAPIAdapter) Body(ec echo.Context) []byte { return callOf(ec).req.Body }
 
 // Enter implements laboratory.HTTPAdapter: it opens the container that the request's path names and sets it
 // as the owner in the response. It ignores the other arguments, which are the same container.
-func (laboratoryAdapter) Enter(ec echo.Context, _ *store.Database, _ *store.Container) error {
+func (mayflyAPIAdapter) Enter(ec echo.Context, _ *store.Database, _ *store.Container) error {
 	c := callOf(ec)
 	_, err := c.srv.ops.Container(c.ctx(), &c.req, &c.ans)
 	return err
@@ -152,23 +152,23 @@ func (laboratoryAdapter) Enter(ec echo.Context, _ *store.Database, _ *store.Cont
 
 // Reserve implements laboratory.HTTPAdapter: it waits until there is memory for a large response and reserves
 // it.
-func (laboratoryAdapter) Reserve(ec echo.Context) error {
+func (mayflyAPIAdapter) Reserve(ec echo.Context) error {
 	c := callOf(ec)
 	return c.srv.ops.HoldPage(c.ctx(), &c.req, &c.ans)
 }
 
-// Charge implements route.HTTPAdapter, a part of laboratory.HTTPAdapter: it adds the cost of an operation,
+// Charge implements route.RequestIO, a part of laboratory.HTTPAdapter: it adds the cost of an operation,
 // and its LSN (log sequence number), to the response.
-func (laboratoryAdapter) Charge(ec echo.Context, r store.Receipt) {
+func (mayflyAPIAdapter) Charge(ec echo.Context, r store.Receipt) {
 	c := callOf(ec)
 	c.srv.ops.Receipt(c.ctx(), &c.req, &c.ans, r)
 }
 
-// Answer implements route.HTTPAdapter, a part of laboratory.HTTPAdapter: it sends a response with a status
+// Answer implements route.RequestIO, a part of laboratory.HTTPAdapter: it sends a response with a status
 // and a body.
-func (laboratoryAdapter) Answer(ec echo.Context, status int, body []byte) error {
+func (mayflyAPIAdapter) Answer(ec echo.Context, status int, body []byte) error {
 	return callOf(ec).json(status, body)
 }
 
 // Stream implements laboratory.HTTPAdapter: it sets the headers of a response whose body is streamed.
-func (laboratoryAdapter) Stream(ec echo.Context) { callOf(ec).setHead() }
+func (mayflyAPIAdapter) Stream(ec echo.Context) { callOf(ec).setHead() }

@@ -89,7 +89,7 @@ func TestDefaultPage(t *testing.T) {
 	}
 }
 
-func TestScopes(t *testing.T) {
+func TestListScopes(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, ranges(4))
 	w.container("")

@@ -62,16 +62,16 @@ type queryPlan struct {
 	}
 }
 
-// failedResponse is an error response of the server, as a Go error.
-type failedResponse struct{ *testResponse }
+// responseError is an error response of the server, as a Go error.
+type responseError struct{ *testResponse }
 
-func (r failedResponse) Error() string { return fmt.Sprintf("%d %s", r.code, r.body) }
+func (r responseError) Error() string { return fmt.Sprintf("%d %s", r.code, r.body) }
 
 // result runs a query and returns all rows, merged. params are its parameters as JSON.
 func (p *mergingClient) result(text, params string) ([]jsondoc.Value, error) {
 	a := p.w.do("POST", p.path, queryBody(text, params), queryHeaders(append(p.headers, planHeaders(p.features)...)...)...)
 	if a.code != 200 {
-		return nil, failedResponse{a}
+		return nil, responseError{a}
 	}
 	var plan queryPlan
 	if err := json.Unmarshal(a.body, &plan); err != nil {
@@ -141,7 +141,7 @@ func (p *mergingClient) drain(text, params string, scope ...string) (rows []json
 		}
 		a := p.w.do("POST", p.path, queryBody(text, params), headers...)
 		if a.code != 200 {
-			return nil, failedResponse{a}
+			return nil, responseError{a}
 		}
 		jsondoc.Of(a.body).Member("Documents").Each(func(_ string, row jsondoc.Value) bool {
 			rows = append(rows, row)

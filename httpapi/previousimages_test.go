@@ -9,7 +9,7 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-func TestPreviousImageOfTheExpired(t *testing.T) {
+func TestPreviousImageOfExpiredItem(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, func(s *testServerOptions) { s.store.TTLPreviousImage = true })
 	w.feedContainer(`,"defaultTtl":1,"changeFeedPolicy":{"retentionDuration":10}`)

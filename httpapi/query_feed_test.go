@@ -20,7 +20,7 @@ func (w *testServer) ask(path, text string, headers ...string) *testResponse {
 	return w.do("POST", path, `{"query":`+jsonString(text)+`}`, queryHeaders(headers...)...)
 }
 
-func TestResourceResults(t *testing.T) {
+func TestResourceQueryResults(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
 	for _, id := range []string{"one", "two", "three"} {

@@ -110,9 +110,9 @@ func onDisk(t testing.TB) func(*testServerOptions) {
 	return func(s *testServerOptions) { s.disk = testdisk.NewFolder(t) }
 }
 
-// TestContinuationLasts checks that a continuation token stays valid after writes and after a restart, and
-// is refused with another query or another scope.
-func TestContinuationLasts(t *testing.T) {
+// TestContinuationAfterWritesAndRestart checks that a continuation token stays valid after writes and after a
+// restart, and is refused with another query or another scope.
+func TestContinuationAfterWritesAndRestart(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, onDisk(t), ranges(4))
 	w.container("")
@@ -288,10 +288,10 @@ func TestQueryMetrics(t *testing.T) {
 	w.ask("/dbs", "SELECT * FROM c", asked, "true").want(200).metrics()
 }
 
-// TestListedAggregates checks that a query with aggregates in its select list is refused (400) without a
-// partition key header, even if its WHERE condition selects one partition. It succeeds with that header,
-// or if the client lets the server merge.
-func TestListedAggregates(t *testing.T) {
+// TestAggregatesWithoutPartitionKey checks that a query with aggregates in its select list is refused (400)
+// without a partition key header, even if its WHERE condition selects one partition. It succeeds with that
+// header, or if the client lets the server merge.
+func TestAggregatesWithoutPartitionKey(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, ranges(2))
 	w.container("")
@@ -304,9 +304,9 @@ func TestListedAggregates(t *testing.T) {
 	w.ask(docs, "SELECT COUNT(1) AS n FROM c WHERE c.pk = 'key1' GROUP BY c.pk").want(200)
 }
 
-// TestReach checks when a query without a partition key must be merged by the client, is merged by the
-// server, or is refused: by the query, the headers and the server's option ServeCrossPartition.
-func TestReach(t *testing.T) {
+// TestCrossPartitionQueryMerging checks when a query without a partition key must be merged by the client, is
+// merged by the server, or is refused: by the query, the headers and the server's option ServeCrossPartition.
+func TestCrossPartitionQueryMerging(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 4} {
 		w := newTestServer(t, ranges(n))

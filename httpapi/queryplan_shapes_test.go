@@ -146,9 +146,9 @@ func TestUnknownFunction(t *testing.T) {
 		"The user defined function 'nope' does not exist.")
 }
 
-// TestPlanWithRefusal checks that the error for a query which the client must merge contains the query
+// TestQueryPlanInErrors checks that the error for a query which the client must merge contains the query
 // plan.
-func TestPlanWithRefusal(t *testing.T) {
+func TestQueryPlanInErrors(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 4} {
 		w := newTestServer(t, ranges(n))

@@ -24,7 +24,7 @@ func (p *mergingClient) merged(c *queryCase) (bool, error) {
 	direct := p.w.do("POST", p.path, queryBody(c.Query, params),
 		queryHeaders(append(served, "x-ms-max-item-count", "-1")...)...)
 	rows, err := p.result(c.Query, params)
-	var refused failedResponse
+	var refused responseError
 	switch {
 	case errors.As(err, &refused) && direct.code == 200:
 		for _, text := range unmergeable {
@@ -124,9 +124,9 @@ const mixedSettings = keyedByPK + `,"indexingPolicy":{"includedPaths":[{"path":"
 	"fullTextPolicy":{"defaultLanguage":"en-US","fullTextPaths":[{"path":"/text","language":"en-US"}]},
 	"vectorEmbeddingPolicy":{"vectorEmbeddings":[{"path":"/v","dataType":"float32","dimensions":3,"distanceFunction":"euclidean"}]}`
 
-// TestPlansMerge runs queries over items that are hard to merge (see fillMixed) with a client that merges
-// by the query plan, and checks that its result is that of the server.
-func TestPlansMerge(t *testing.T) {
+// TestClientMergeOfMixedItems runs queries over items that are hard to merge (see fillMixed) with a client
+// that merges by the query plan, and checks that its result is that of the server.
+func TestClientMergeOfMixedItems(t *testing.T) {
 	queries := strings.Split(strings.TrimSpace(`
 SELECT * FROM c
 SELECT TOP 7 * FROM c
@@ -246,8 +246,8 @@ func TestPlansOfPrefixes(t *testing.T) {
 	}
 }
 
-// TestComputedDefinitions checks that a container with an invalid computed property is refused.
-func TestComputedDefinitions(t *testing.T) {
+// TestInvalidComputedProperties checks that a container with an invalid computed property is refused.
+func TestInvalidComputedProperties(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
 	w.container("")

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// TestPositionsInHeaders checks the LSN (log sequence number) headers: those of the partition range, and
+// TestLSNHeaders checks the LSN (log sequence number) headers: those of the partition range, and
 // that of the item that was read.
-func TestPositionsInHeaders(t *testing.T) {
+func TestLSNHeaders(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
 	w.container("")

@@ -144,9 +144,9 @@ func TestReceiverOfSession(t *testing.T) {
 		has("details.1.holder", `"explorer"`).has("details.1.locked", "true")
 }
 
-// TestSendEverything sends a message with all properties that a message can have and reads it back. A send
-// to a topic returns the subscriptions that received the message.
-func TestSendEverything(t *testing.T) {
+// TestSendAllMessageProperties sends a message with all properties that a message can have and reads it back.
+// A send to a topic returns the subscriptions that received the message.
+func TestSendAllMessageProperties(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
 	w.do("POST", "/_mayfly/entities", `{"path":"q"}`).want(201)

@@ -126,9 +126,9 @@ func (w *testServer) sameHead(entry gjson.Result, a *testResponse) {
 	}
 }
 
-// TestRequestsLeftOut checks that health checks, the explorer's files and reads of the log are not logged,
+// TestRequestsNotLogged checks that health checks, the explorer's files and reads of the log are not logged,
 // and that requests of the explorer are listed only on demand.
-func TestRequestsLeftOut(t *testing.T) {
+func TestRequestsNotLogged(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, recorded)
 	w.container("")

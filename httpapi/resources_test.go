@@ -147,7 +147,7 @@ func TestSmallResourcePages(t *testing.T) {
 	}
 }
 
-func TestSmallResourceOwners(t *testing.T) {
+func TestSmallResourcesOfAbsentOwners(t *testing.T) {
 	t.Parallel()
 	w := smallWorld(t)
 	w.do("GET", "/dbs/none/users", "").fails(404, 1003, "")

@@ -13,7 +13,7 @@ import (
 // may follow, and which kind it denotes.
 var grammar = [...]struct {
 	keyword      string
-	parent, kind cosmos.Kind
+	parent, kind cosmos.ResourceKind
 }{
 	{"dbs", cosmos.KindAccount, cosmos.KindDatabase},
 	{"colls", cosmos.KindDatabase, cosmos.KindContainer},
@@ -38,7 +38,7 @@ var grammar = [...]struct {
 // targetResource is the resource that a request addresses, as parsed from the raw path.
 type targetResource struct {
 	cosmos.Address
-	kind cosmos.Kind
+	kind cosmos.ResourceKind
 	feed bool // the path ends in a keyword (/dbs/x/colls); kind is then the kind of the children
 
 	// resourceType is the second field of the signed text: the keyword in lower case; empty for the account
@@ -205,7 +205,7 @@ func (t *targetResource) link(i int) (link string, query, ok bool) {
 
 // lookup returns the kind of resource that a keyword in a path stands for below a parent, and the keyword in
 // its usual case. It returns false if the parent has no such keyword.
-func lookup(parent cosmos.Kind, keyword string) (cosmos.Kind, string, bool) {
+func lookup(parent cosmos.ResourceKind, keyword string) (cosmos.ResourceKind, string, bool) {
 	for i := range grammar {
 		g := &grammar[i]
 		if g.parent == parent && strings.EqualFold(g.keyword, keyword) {

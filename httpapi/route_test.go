@@ -14,7 +14,7 @@ func TestParseTarget(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		path         string
-		kind         cosmos.Kind
+		kind         cosmos.ResourceKind
 		feed         bool
 		ids          string // joined by |
 		resourceType string
@@ -106,7 +106,7 @@ func TestParseTargetRefuses(t *testing.T) {
 	}
 }
 
-func TestOperationsAlone(t *testing.T) {
+func TestPathOfOperationsWithoutName(t *testing.T) {
 	t.Parallel()
 	// Without an operation's name the path is a feed that has no handler.
 	got, err := parseTarget("/dbs/a/colls/b/operations", "")
@@ -145,7 +145,7 @@ func TestAddressingByRID(t *testing.T) {
 	}
 }
 
-func TestForgottenQuestionMark(t *testing.T) {
+func TestUnescapedQuestionMarkInPath(t *testing.T) {
 	t.Parallel()
 	got, err := parseTarget("/dbs/a/colls/b/docs/what", "is%20this?/x")
 	if err != nil || got.Leaf() != "what" {

@@ -6,9 +6,9 @@ import (
 	"github.com/mayflydb/mayfly/internal/testdisk"
 )
 
-// TestSavedQueriesGoWithTheirContainer checks that snapshots, and databases forked from them, include the
+// TestSavedQueriesInSnapshots checks that snapshots, and databases forked from them, include the
 // saved queries of containers.
-func TestSavedQueriesGoWithTheirContainer(t *testing.T) {
+func TestSavedQueriesInSnapshots(t *testing.T) {
 	t.Parallel()
 	testdisk.Pebble(t, "snapshots")
 	w := newTestServer(t)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestFunctionsInQueries(t *testing.T) {
+func TestUserDefinedFunctionsInQueries(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
 	w.container("")

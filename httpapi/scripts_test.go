@@ -52,7 +52,7 @@ func (a *testResponse) charge() float64 {
 	return c
 }
 
-func TestProcedureAnswers(t *testing.T) {
+func TestProcedureResponses(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
 	w.container("")

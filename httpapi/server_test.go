@@ -101,7 +101,7 @@ func TestForwardedProto(t *testing.T) {
 	}
 }
 
-func TestOptions(t *testing.T) {
+func TestInvalidServerOptions(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]Options{
 		"no store":         {},
@@ -154,7 +154,7 @@ func TestWithoutAuthorization(t *testing.T) {
 	}
 }
 
-func TestRefusedByName(t *testing.T) {
+func TestRefusedUnsupportedOperations(t *testing.T) {
 	t.Parallel()
 	s := bare(t, Options{NoAuth: true})
 	const coll = "/dbs/a/colls/b"
@@ -197,7 +197,7 @@ func TestAuthorizationComesFirst(t *testing.T) {
 	}
 }
 
-func TestClockWantsTheMasterKey(t *testing.T) {
+func TestClockRequiresMasterKey(t *testing.T) {
 	t.Parallel()
 	s := bare(t, Options{Wall: ttl.NewManual(signedAt)})
 	token := "type=aad&ver=1.0&sig=e30.eyJleHAiOjk5OTk5OTk5OTk5fQ.eA"
@@ -272,7 +272,7 @@ func TestEmptyPath(t *testing.T) {
 	}
 }
 
-func TestNothingToList(t *testing.T) {
+func TestEmptyConflictsAndAttachments(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
 	rid := w.container("").at("_rid").Raw

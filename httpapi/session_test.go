@@ -13,10 +13,10 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TestSessionRule checks that a read fails at once (404/1002) if its session token has an LSN (log
-// sequence number) that its range has not reached. LSNs of unknown ranges are ignored beside one of a
+// TestSessionTokenAheadOfRange checks that a read fails at once (404/1002) if its session token has an LSN
+// (log sequence number) that its range has not reached. LSNs of unknown ranges are ignored beside one of a
 // known range.
-func TestSessionRule(t *testing.T) {
+func TestSessionTokenAheadOfRange(t *testing.T) {
 	t.Parallel()
 	w := smallWorld(t)
 	at := w.do("GET", docs+"/i", "", pk(`["a"]`)...).want(200).header.Get("lsn")
@@ -144,9 +144,9 @@ func TestSessionOfAFormerContainer(t *testing.T) {
 	}
 }
 
-// TestBatchReadsItsSession checks that a batch with a read fails as a whole if the store has not reached
+// TestBatchWithSessionToken checks that a batch with a read fails as a whole if the store has not reached
 // the LSN in its session token.
-func TestBatchReadsItsSession(t *testing.T) {
+func TestBatchWithSessionToken(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
 	w.container("")
@@ -164,9 +164,9 @@ func TestBatchReadsItsSession(t *testing.T) {
 	w.do("GET", docs+"/2", "", pk(`["a"]`)...).want(200)
 }
 
-// TestRangeIDsOfAName checks that containers created under one name, one after the other, never use a
-// range id for two different spans of partition keys, and use the same ids for the same spans.
-func TestRangeIDsOfAName(t *testing.T) {
+// TestRangeIDsOfRecreatedContainers checks that containers created under one name, one after the other, never
+// use a range id for two different spans of partition keys, and use the same ids for the same spans.
+func TestRangeIDsOfRecreatedContainers(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
 	w.container("")
@@ -206,9 +206,9 @@ func TestRangeIDsOfAName(t *testing.T) {
 	look("11")
 }
 
-// TestRangeIDsBehindARestore checks that range ids which were used after a snapshot was made are not used
+// TestRangeIDsAfterRestore checks that range ids which were used after a snapshot was made are not used
 // again after it is restored, although the restored data do not contain them.
-func TestRangeIDsBehindARestore(t *testing.T) {
+func TestRangeIDsAfterRestore(t *testing.T) {
 	t.Parallel()
 	testdisk.Pebble(t, "snapshots")
 	w := newTestServer(t)

@@ -7,9 +7,9 @@ import (
 
 const settingsPath = "/_mayfly/dbs/d/colls/c/settings"
 
-// TestSettingsOverTheWire checks PATCH of a container's Mayfly settings: it changes only the members that
+// TestSettingsOverHTTP checks PATCH of a container's Mayfly settings: it changes only the members that
 // it names, null clears a setting, and an invalid request changes nothing.
-func TestSettingsOverTheWire(t *testing.T) {
+func TestSettingsOverHTTP(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
 	w.expiring("100")
@@ -74,7 +74,7 @@ func TestSettingsOverTheWire(t *testing.T) {
 	}
 }
 
-func TestLeaseOverTheWire(t *testing.T) {
+func TestLeaseOverHTTP(t *testing.T) {
 	t.Parallel()
 	const leasePath = "/_mayfly/dbs/d/colls/c/lease"
 	w := newTestServer(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/testdisk"
 )
 
-func TestSnapshotsOverTheWire(t *testing.T) {
+func TestSnapshotsOverHTTP(t *testing.T) {
 	t.Parallel()
 	testdisk.Pebble(t, "snapshots")
 	w := newTestServer(t)

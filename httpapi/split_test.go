@@ -47,9 +47,9 @@ func TestRangesOfAContainer(t *testing.T) {
 	}
 }
 
-// TestSplitOverTheWire checks what a client sees when a range is split: 410 for the old range, the new
+// TestSplitOverHTTP checks what a client sees when a range is split: 410 for the old range, the new
 // ranges with their parents, and its continuation tokens, which stay valid for the new ranges.
-func TestSplitOverTheWire(t *testing.T) {
+func TestSplitOverHTTP(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
 	w.container("")
@@ -162,10 +162,10 @@ func TestSplitRefusals(t *testing.T) {
 		`{"range":"1","at":"2f"}`).want(200).has("PartitionKeyRanges.1.minInclusive", `"2F"`)
 }
 
-// TestPartsOfAContainer checks requests for a part of a container: a prefix of a hierarchical partition
-// key, or an interval of effective partition keys (hashes), with a range id and without, for different
-// numbers of ranges.
-func TestPartsOfAContainer(t *testing.T) {
+// TestPrefixAndIntervalRequests checks requests for a part of a container: a prefix of a hierarchical
+// partition key, or an interval of effective partition keys (hashes), with a range id and without, for
+// different numbers of ranges.
+func TestPrefixAndIntervalRequests(t *testing.T) {
 	t.Parallel()
 	def := definition.PartitionKeyDefinition{Kind: definition.KindMultiHash, Version: 2,
 		Paths: []string{"/a", "/b", "/c"}}

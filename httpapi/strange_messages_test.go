@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// TestStrangeMessages checks that a query over the messages of a queue succeeds even if a message's body
-// is not JSON that a document can contain, or if one of its times is out of range.
-func TestStrangeMessages(t *testing.T) {
+// TestQueryOverInvalidMessages checks that a query over the messages of a queue succeeds even if a message's
+// body is not JSON that a document can contain, or if one of its times is out of range.
+func TestQueryOverInvalidMessages(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
 	w.do("POST", "/_mayfly/entities", `{"path":"q"}`).want(201)

@@ -202,12 +202,12 @@ func rightsHeaders(words string) (headers []string) {
 	return headers
 }
 
-// TestEveryRightIsTried checks that rights has a request for each kind of resource to which a token can
-// grant access.
-func TestEveryRightIsTried(t *testing.T) {
+// TestRightsCoverResourceKinds checks that rights has a request for each kind of resource to which a token
+// can grant access.
+func TestRightsCoverResourceKinds(t *testing.T) {
 	t.Parallel()
 	type place struct {
-		kind cosmos.Kind
+		kind cosmos.ResourceKind
 		feed bool
 	}
 	tried := map[place]bool{{cosmos.KindAddresses, true}: true} // by TestDirectTokens
@@ -228,7 +228,7 @@ func TestEveryRightIsTried(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n := range 2 * int(cosmos.KindNone) * int(cosmos.OpOther) {
-		k, feed, op := cosmos.Kind(n/2/int(cosmos.OpOther)), n%2 == 0, cosmos.Operation(n/2%int(cosmos.OpOther))
+		k, feed, op := cosmos.ResourceKind(n/2/int(cosmos.OpOther)), n%2 == 0, cosmos.OperationType(n/2%int(cosmos.OpOther))
 		req := cosmos.Request{Kind: k, Feed: feed, Operation: op, Grant: grant,
 			Address: cosmos.Address{IDs: [cosmos.MaxIDs]string{"d", "c", "s"}, N: 3}}
 		if w.srv.ops.Permit(t.Context(), &req) == nil && !tried[place{k, feed}] {

@@ -15,9 +15,9 @@ func TestNoAuthTakesAnyToken(t *testing.T) {
 	w.as("type=resource&ver=1&sig=x", "GET", users, "").want(200)
 }
 
-// TestDirectoryTokenOverTheWire checks that an unexpired Microsoft Entra ID token authorizes all Cosmos DB
+// TestDirectoryTokenOverHTTP checks that an unexpired Microsoft Entra ID token authorizes all Cosmos DB
 // operations, but not Mayfly's own API.
-func TestDirectoryTokenOverTheWire(t *testing.T) {
+func TestDirectoryTokenOverHTTP(t *testing.T) {
 	t.Parallel()
 	w := smallWorld(t)
 	enc := base64.RawURLEncoding.EncodeToString

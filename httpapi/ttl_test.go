@@ -275,9 +275,9 @@ func TestGhostByRID(t *testing.T) {
 	w.do("DELETE", self, "", pk(`["a"]`)...).fails(404, 0, "Resource Not Found")
 }
 
-// TestWritesRestartTheClock checks that replace and upsert restart the time until an item's expiry, and
+// TestWritesRestartTTL checks that replace and upsert restart the time until an item's expiry, and
 // that reads do not.
-func TestWritesRestartTheClock(t *testing.T) {
+func TestWritesRestartTTL(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
 	w.expiring("10")
@@ -338,9 +338,9 @@ func TestChangedDefault(t *testing.T) {
 	w.alive("never", true)
 }
 
-// TestPurgeIsNotSeen checks that responses are the same before and after expired items are purged, except
-// for the count of documents in the container's usage.
-func TestPurgeIsNotSeen(t *testing.T) {
+// TestResponsesBeforeAndAfterPurge checks that responses are the same before and after expired items are
+// purged, except for the count of documents in the container's usage.
+func TestResponsesBeforeAndAfterPurge(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)
 	w.expiring("10")

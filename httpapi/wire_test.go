@@ -85,9 +85,9 @@ func kindsOfAnswers(etag string) []requestCase {
 	}
 }
 
-// TestHeaderNamesOnTheWire checks that the header names of every kind of response are in lower case, since
+// TestHeaderNamesInLowerCase checks that the header names of every kind of response are in lower case, since
 // clients compare them bytewise. Headers that net/http adds or uses itself may differ over HTTP/1.1.
-func TestHeaderNamesOnTheWire(t *testing.T) {
+func TestHeaderNamesInLowerCase(t *testing.T) {
 	t.Parallel()
 	for version, send := range map[string]func(*testing.T, string, requestCase) (int,
 		[]string){"HTTP1": rawHTTP1,

@@ -23,7 +23,7 @@ const compositeIDSize = 8
 
 // CompositeIndex is a composite index: an index over the combined values of several paths, in a given order.
 type CompositeIndex struct {
-	Keys []CompositeKey
+	Keys []CompositePath
 	// Ready reports whether the index contains all documents. It is false while documents are being indexed
 	// anew by a changed policy; the index must not be used then.
 	Ready bool
@@ -31,8 +31,8 @@ type CompositeIndex struct {
 	id [compositeIDSize]byte
 }
 
-// CompositeKey is one parsed path of a composite index, with its sort order.
-type CompositeKey struct {
+// CompositePath is one parsed path of a composite index, with its sort order.
+type CompositePath struct {
 	Path       jsondoc.Path
 	Descending bool
 }
@@ -45,7 +45,7 @@ func newCompositeIndex(paths []CompositePathSpec) (*CompositeIndex, error) {
 		if err != nil {
 			return nil, badPath(p.Path, 0, err)
 		}
-		k := CompositeKey{path, p.Order == compositeOrders()[1]}
+		k := CompositePath{path, p.Order == compositeOrders()[1]}
 		c.Keys = append(c.Keys, k)
 		text.WriteString(k.String() + "\n")
 	}
@@ -55,7 +55,7 @@ func newCompositeIndex(paths []CompositePathSpec) (*CompositeIndex, error) {
 }
 
 // String returns the key in the form of index metrics: /a/b ASC.
-func (k CompositeKey) String() string {
+func (k CompositePath) String() string {
 	if k.Descending {
 		return k.Path.String() + " DESC"
 	}

@@ -59,7 +59,7 @@ type Indexer struct {
 	matcher    *PolicyMatcher
 	composites []*CompositeIndex // those of the policy, then the additional ones
 	named      int               // number of composites in the policy
-	special    *specialIndexNode
+	special    *indexPathNode
 	wanted     int                       // total number of paths of the composite indexes
 	hidden     map[string]bool           // names of all computed properties
 	computed   []indexedComputedProperty // the indexed computed properties
@@ -85,7 +85,7 @@ func NewIndexer(d IndexDefinition, evaluate map[string]EvaluateFunc) (*Indexer, 
 	if err != nil {
 		return nil, err
 	}
-	x := &Indexer{def: d, matcher: m, special: &specialIndexNode{}, hidden: map[string]bool{},
+	x := &Indexer{def: d, matcher: m, special: &indexPathNode{}, hidden: map[string]bool{},
 		scratch: &sync.Pool{New: func() any { return new(documentWalk) }}}
 	for _, c := range d.Computed {
 		x.hidden[c.Name] = true
@@ -256,28 +256,28 @@ func (x *Indexer) markReady(all []*CompositeIndex) []*CompositeIndex {
 func (x *Indexer) sameEntries(old *Indexer, c *CompositeIndex) bool {
 	return slices.ContainsFunc(old.composites,
 		func(o *CompositeIndex) bool { return o.id == c.id && o.Ready }) &&
-		!slices.ContainsFunc(c.Keys, func(k CompositeKey) bool { return !x.sameValue(old, PathTo(k.Path)) })
+		!slices.ContainsFunc(c.Keys, func(k CompositePath) bool { return !x.sameValue(old, PathTo(k.Path)) })
 }
 
-// specialIndexNode is a node of the tree of paths that have an index other than the range index. The tree is
+// indexPathNode is a node of the tree of paths that have an index other than the range index. The tree is
 // walked together with the document.
-type specialIndexNode struct {
-	names     map[string]*specialIndexNode
-	element   *specialIndexNode
-	deep      *specialIndexNode // all other positions below: nil, or a node whose deep is itself
-	composite []int             // positions of the value among the paths of all composite indexes
-	vector    int               // 1 + the index in vectors; 0: none
-	text      bool              // full-text index
-	language  Language          // of the text
-	spatial   *spatialDomain    // spatial index of geometries here
-	below     *spatialDomain    // spatial index of geometries at any depth below
+type indexPathNode struct {
+	names     map[string]*indexPathNode
+	element   *indexPathNode
+	deep      *indexPathNode // all other positions below: nil, or a node whose deep is itself
+	composite []int          // positions of the value among the paths of all composite indexes
+	vector    int            // 1 + the index in vectors; 0: none
+	text      bool           // full-text index
+	language  Language       // of the text
+	spatial   *spatialDomain // spatial index of geometries here
+	below     *spatialDomain // spatial index of geometries at any depth below
 }
 
 // spatialDomain is the area that a spatial index covers: the plane within box or, if box is nil, the
 // globe.
 type spatialDomain struct{ box *Box }
 
-func (p *specialIndexNode) property(name string) *specialIndexNode {
+func (p *indexPathNode) property(name string) *indexPathNode {
 	if p == nil {
 		return nil
 	}
@@ -287,7 +287,7 @@ func (p *specialIndexNode) property(name string) *specialIndexNode {
 	return p.deep
 }
 
-func (p *specialIndexNode) elements() *specialIndexNode {
+func (p *indexPathNode) elements() *indexPathNode {
 	if p == nil {
 		return nil
 	}
@@ -299,12 +299,12 @@ func (p *specialIndexNode) elements() *specialIndexNode {
 
 // inheritBelow makes a spatial index whose path ends in /* apply to all nodes below p, except to those
 // that have a spatial index of their own. below is the index that p itself inherits; nil: none.
-func (p *specialIndexNode) inheritBelow(below *spatialDomain) {
+func (p *indexPathNode) inheritBelow(below *spatialDomain) {
 	if p.below != nil {
 		below = p.below
 	}
 	if below != nil {
-		p.deep = &specialIndexNode{spatial: below}
+		p.deep = &indexPathNode{spatial: below}
 		p.deep.deep = p.deep
 	}
 	for _, child := range p.names {
@@ -315,7 +315,7 @@ func (p *specialIndexNode) inheritBelow(below *spatialDomain) {
 	}
 }
 
-func (p *specialIndexNode) inherit(below *spatialDomain) {
+func (p *indexPathNode) inherit(below *spatialDomain) {
 	if p.spatial == nil {
 		p.spatial = below
 	}
@@ -323,19 +323,19 @@ func (p *specialIndexNode) inherit(below *spatialDomain) {
 }
 
 // grow returns the node at a path and creates it if it is missing.
-func (p *specialIndexNode) grow(segments []PathSegment) *specialIndexNode {
+func (p *indexPathNode) grow(segments []PathSegment) *indexPathNode {
 	for _, s := range segments {
 		next := p.names[s.Name]
 		if s.Element {
 			next = p.element
 		}
 		if next == nil {
-			next = &specialIndexNode{}
+			next = &indexPathNode{}
 			if s.Element {
 				p.element = next
 			} else {
 				if p.names == nil {
-					p.names = map[string]*specialIndexNode{}
+					p.names = map[string]*indexPathNode{}
 				}
 				p.names[s.Name] = next
 			}

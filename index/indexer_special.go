@@ -261,7 +261,7 @@ func (x *Indexer) SpatialRange(p Path, r CellRange) (lo, hi []byte) {
 
 // at returns the node for a path in the tree of the paths that have an index other than the range index,
 // or nil if the tree has none.
-func (x *Indexer) at(p Path) *specialIndexNode {
+func (x *Indexer) at(p Path) *indexPathNode {
 	at := x.special
 	for _, s := range p {
 		if s.Element {

@@ -148,10 +148,10 @@ func holds(v jsondoc.Value, op ComparisonOp, w jsondoc.Value) bool {
 		c >= 0
 }
 
-// TestRanges checks, for random values, that the interval of index keys of a comparison, a type, a path or
-// a string prefix contains the key of every value that satisfies it and, if the interval is exact, no
-// other.
-func TestRanges(t *testing.T) {
+// TestKeyRangesOfPredicates checks, for random values, that the interval of index keys of a comparison, a
+// type, a path or a string prefix contains the key of every value that satisfies it and, if the interval is
+// exact, no other.
+func TestKeyRangesOfPredicates(t *testing.T) {
 	x := compile(t, `{}`)
 	p := PathTo(mustPath("/a"))
 	rapid.Check(t, func(t *rapid.T) {
@@ -296,10 +296,10 @@ func naive(v jsondoc.Value, p Path) (found []jsondoc.Value) {
 	return found
 }
 
-// TestEntriesAgree checks the index entries of random documents. For an indexed path they are exactly the
-// terms of the document's values at the path. The entry of the document's shape has exactly the paths of
-// the document. No key is a prefix of another.
-func TestEntriesAgree(t *testing.T) {
+// TestEntriesOfRandomDocuments checks the index entries of random documents. For an indexed path they are
+// exactly the terms of the document's values at the path. The entry of the document's shape has exactly the
+// paths of the document. No key is a prefix of another.
+func TestEntriesOfRandomDocuments(t *testing.T) {
 	policies := []string{
 		`{}`,
 		`{"includedPaths":[{"path":"/a/?"},{"path":"/b/[]/?"},{"path":"/lower/?"}],"excludedPaths":[{"path":"/*"}]}`,

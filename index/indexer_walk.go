@@ -96,7 +96,7 @@ func (w *documentWalk) document(body []byte, ts int64) {
 
 // members appends the index entries of all members of an object, and of everything inside them: see
 // property.
-func (w *documentWalk) members(v jsondoc.Value, at PolicyMatcherPosition, more *specialIndexNode) {
+func (w *documentWalk) members(v jsondoc.Value, at PolicyMatcherPosition, more *indexPathNode) {
 	top := w.depth == 0
 	v.Each(func(name string, elem jsondoc.Value) bool {
 		if top && w.x.hidden[name] {
@@ -111,7 +111,7 @@ func (w *documentWalk) members(v jsondoc.Value, at PolicyMatcherPosition, more *
 // inside v. at is the member's position in the indexing policy. more is its node in the tree of the special
 // indexes (composite, spatial and so on); nil: it has none.
 func (w *documentWalk) property(name string, v jsondoc.Value, at PolicyMatcherPosition,
-	more *specialIndexNode) {
+	more *indexPathNode) {
 	first := w.depth == 0
 	always := first && name == "id"
 	if v.Kind() == jsondoc.Undefined || at.IsEmpty() && more == nil && !always {
@@ -127,7 +127,7 @@ func (w *documentWalk) property(name string, v jsondoc.Value, at PolicyMatcherPo
 
 // value indexes the value at the current path and visits what it contains. If always is set, it indexes the
 // value even if the policy does not include it.
-func (w *documentWalk) value(v jsondoc.Value, at PolicyMatcherPosition, more *specialIndexNode, always bool) {
+func (w *documentWalk) value(v jsondoc.Value, at PolicyMatcherPosition, more *indexPathNode, always bool) {
 	if at.Indexed() || always {
 		w.rangeTerm(v)
 	}
@@ -176,7 +176,7 @@ func (w *documentWalk) rangeTerm(v jsondoc.Value) {
 }
 
 // collect collects a value for the indexes other than the range index.
-func (w *documentWalk) collect(p *specialIndexNode, v jsondoc.Value) {
+func (w *documentWalk) collect(p *indexPathNode, v jsondoc.Value) {
 	if p == nil {
 		return
 	}

@@ -12,10 +12,10 @@ import (
 
 func pathTo(s string) Path { return PathTo(mustPath(s)) }
 
-// TestBeside checks lookups by an Indexer while documents may still be indexed by older ones. They may use
-// only those paths that all of them index alike. Which paths the policy includes does not depend on the
-// older ones.
-func TestBeside(t *testing.T) {
+// TestLookupBesideOlderIndexers checks lookups by an Indexer while documents may still be indexed by older
+// ones. They may use only those paths that all of them index alike. Which paths the policy includes does not
+// depend on the older ones.
+func TestLookupBesideOlderIndexers(t *testing.T) {
 	now := compile(t, `{"includedPaths":[{"path":"/*"},{"path":"/lower/?"}],"excludedPaths":[{"path":"/x/*"}],"fullTextIndexes":[{"path":"/text"}],
 		"vectorIndexes":[{"path":"/v","type":"flat"}],"spatialIndexes":[{"path":"/at/*","types":["Point"]}],
 		"compositeIndexes":[[{"path":"/a"},{"path":"/b"}],[{"path":"/a"},{"path":"/c"}],[{"path":"/lower"},{"path":"/c"}]]}`)
@@ -119,9 +119,9 @@ func TestSpatialLookup(t *testing.T) {
 	}
 }
 
-// TestSpecialValues checks that the words and the vector of a document are decoded unchanged from its
+// TestDecodeWordsAndVectors checks that the words and the vector of a document are decoded unchanged from its
 // index entries.
-func TestSpecialValues(t *testing.T) {
+func TestDecodeWordsAndVectors(t *testing.T) {
 	x := compile(t, `{"vectorIndexes":[{"path":"/v","type":"flat"}],"fullTextIndexes":[{"path":"/text"}]}`)
 	entries := x.Entries(nil, []byte(`{"id":"1","v":[1,0.5,-2],"text":"red bikes, a red bike"}`), 1)
 	value := func(key []byte) []byte {

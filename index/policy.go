@@ -38,13 +38,13 @@ type Policy struct {
 
 // PathSpec is an included or excluded path, the text of a PathPattern.
 type PathSpec struct {
-	Path    string       `json:"path"`
-	Indexes []LegacyKind `json:"indexes,omitempty"` // sent by old clients and returned only to them
+	Path    string        `json:"path"`
+	Indexes []LegacyIndex `json:"indexes,omitempty"` // sent by old clients and returned only to them
 }
 
-// LegacyKind holds the obsolete settings of an included path (kind, data type, precision) that old clients
+// LegacyIndex holds the obsolete settings of an included path (kind, data type, precision) that old clients
 // send. They have no effect: all paths have range indexes of full precision.
-type LegacyKind struct {
+type LegacyIndex struct {
 	Kind      string `json:"kind"`
 	DataType  string `json:"dataType,omitempty"`
 	Precision *int   `json:"precision,omitempty"`

@@ -56,7 +56,7 @@ func roundTrip(t *testing.T, c *datatest.Case, p Policy) string {
 	return string(text)
 }
 
-func TestPrecedence(t *testing.T) {
+func TestPathPrecedence(t *testing.T) {
 	datatest.Run(t, "testdata/precedence.txt", func(t *testing.T, c *datatest.Case) string {
 		lines := strings.Split(strings.TrimSpace(c.Input), "\n")
 		p, err := Parse([]byte(lines[0]))
@@ -99,7 +99,7 @@ func plainIndexed(p Policy, path []PathSegment) bool {
 	return says
 }
 
-func TestMatcherFollowsTheRule(t *testing.T) {
+func TestPathMatcher(t *testing.T) {
 	segment := rapid.SampledFrom([]PathSegment{{Name: "a"}, {Name: "b"}, {Name: "c/d"}, {Element: true}})
 	place := rapid.SliceOfN(segment, 0, 4)
 	pattern := rapid.Custom(func(t *rapid.T) PathSpec {
@@ -139,7 +139,7 @@ func TestMatcherFollowsTheRule(t *testing.T) {
 	})
 }
 
-func TestNormalizeLeavesTheCallersSlicesAlone(t *testing.T) {
+func TestNormalizeKeepsInputSlices(t *testing.T) {
 	composite := []CompositePathSpec{{Path: "/a"}, {Path: "/b"}}
 	p := Policy{
 		Included:  []PathSpec{{Path: "/"}},
@@ -159,7 +159,7 @@ func TestNormalizeLeavesTheCallersSlicesAlone(t *testing.T) {
 	}
 }
 
-func TestZeroPolicyIsTheDefault(t *testing.T) {
+func TestZeroPolicyIsDefault(t *testing.T) {
 	if !(Policy{}).IsZero() || Default().IsZero() {
 		t.Error("IsZero is wrong")
 	}

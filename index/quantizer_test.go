@@ -59,9 +59,9 @@ func TestEstimates(t *testing.T) {
 	}
 }
 
-// TestCodesOfLimits computes codes of vectors that are zero, extremely long or extremely short, and checks
-// that their estimates are valid. Bytes that are not a code have no estimate.
-func TestCodesOfLimits(t *testing.T) {
+// TestCodesOfExtremeVectors computes codes of vectors that are zero, extremely long or extremely short, and
+// checks that their estimates are valid. Bytes that are not a code have no estimate.
+func TestCodesOfExtremeVectors(t *testing.T) {
 	q := NewQuantizer(4, 0)
 	search := q.Query([]float32{1, 2, 3, 4})
 	for _, c := range []struct {
@@ -80,9 +80,9 @@ func TestCodesOfLimits(t *testing.T) {
 	}
 }
 
-// TestCodesStay compares the code of one vector with its stored bytes: codes must not change between
+// TestCodesAreStable compares the code of one vector with its stored bytes: codes must not change between
 // releases, because they are stored in data folders.
-func TestCodesStay(t *testing.T) {
+func TestCodesAreStable(t *testing.T) {
 	v := make([]float32, 24)
 	for i := range v {
 		v[i] = float32(i*i%17) - 7.5

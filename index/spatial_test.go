@@ -314,9 +314,9 @@ func randomShape(r *rand.Rand, x, y, size float64) string {
 	}
 }
 
-// TestRelationsAgree checks that Intersects, Within and Distance have the same results on the globe and in
-// the plane for random shapes of a few metres near the equator.
-func TestRelationsAgree(t *testing.T) {
+// TestSpatialRelationsInPlane checks that Intersects, Within and Distance have the same results on the globe
+// and in the plane for random shapes of a few metres near the equator.
+func TestSpatialRelationsInPlane(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	seen := map[string]int{}
 	for range 4000 {
@@ -413,9 +413,9 @@ func TestCellKeys(t *testing.T) {
 	}
 }
 
-// TestCellsAroundTheGlobe checks that cells also find geometries in a polygon whose ring runs clockwise,
+// TestCellsOfClockwisePolygon checks that cells also find geometries in a polygon whose ring runs clockwise,
 // which is the whole globe except the small region that the ring surrounds.
-func TestCellsAroundTheGlobe(t *testing.T) {
+func TestCellsOfClockwisePolygon(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for range 300 {
 		x, y, size := r.Float64()*300-150, r.Float64()*100-50, math.Exp(r.Float64()*6-4)
@@ -433,9 +433,9 @@ func TestCellsAroundTheGlobe(t *testing.T) {
 	}
 }
 
-// TestSidesOfARing checks that the polygons on the two sides of a ring are together the globe: a point
+// TestPolygonsOfOneRing checks that the polygons on the two sides of a ring are together the globe: a point
 // lies in exactly one of them, and the sum of their areas is the globe's.
-func TestSidesOfARing(t *testing.T) {
+func TestPolygonsOfOneRing(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	for range 200 {
 		x, y, size := r.Float64()*300-150, r.Float64()*100-50, r.Float64()*30

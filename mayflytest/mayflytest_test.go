@@ -199,7 +199,7 @@ func (r *recordingTB) run(test func(t testing.TB)) {
 	<-done
 }
 
-func TestMistakesFailTheTest(t *testing.T) {
+func TestMisuseFailsTest(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		mistake string
@@ -229,7 +229,7 @@ func TestMistakesFailTheTest(t *testing.T) {
 	}
 }
 
-func TestLeaksAreFound(t *testing.T) {
+func TestGoroutineLeakDetection(t *testing.T) {
 	t.Parallel()
 	stop := make(chan struct{})
 	r := &recordingTB{TB: t}
@@ -237,7 +237,7 @@ func TestLeaksAreFound(t *testing.T) {
 		New(t).tracker.run(func() { go func() { <-stop }() })
 	})
 	close(stop)
-	if len(r.said) != 1 || !strings.Contains(r.said[0], "goroutines are left") || !strings.Contains(r.said[0], "TestLeaksAreFound") {
+	if len(r.said) != 1 || !strings.Contains(r.said[0], "goroutines are left") || !strings.Contains(r.said[0], "TestGoroutineLeakDetection") {
 		t.Errorf("a goroutine was left, and the test said %q", r.said)
 	}
 }

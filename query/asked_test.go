@@ -67,7 +67,7 @@ func agrees(t *testing.T, expression, value string) (ok bool, got string) {
 	return value != "-" && alike(v, jsondoc.Of([]byte(value)), tolerance), string(v.Raw())
 }
 
-func TestAsked(t *testing.T) {
+func TestRecordedExpressionValues(t *testing.T) {
 	t.Parallel()
 	list := readAsked(t)
 	if len(list) < 300 {
@@ -181,11 +181,11 @@ func (g expressionGenerator) expression() string {
 			`{"type":"Polygon","coordinates":[[[0,0],[0,10],[10,10],[10,0],[0,0]]]}`))
 }
 
-// TestAskCompiler compares the values of random expressions with those that Cosmos DB's query compiler
-// computes, and fails if more than one in a hundred differs. A few are known to differ; testdata/asked.txt
-// has examples. MAYFLY_QUERYPLAN names a folder with queryplan.py, which runs the compiler; without it the
-// test is skipped.
-func TestAskCompiler(t *testing.T) {
+// TestExpressionsAgainstCompiler compares the values of random expressions with those that Cosmos DB's query
+// compiler computes, and fails if more than one in a hundred differs. A few are known to differ;
+// testdata/asked.txt has examples. MAYFLY_QUERYPLAN names a folder with queryplan.py, which runs the
+// compiler; without it the test is skipped.
+func TestExpressionsAgainstCompiler(t *testing.T) {
 	t.Parallel()
 	folder := os.Getenv(compilerFolder)
 	if folder == "" {

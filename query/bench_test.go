@@ -97,7 +97,7 @@ func BenchmarkLeapfrog(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		x := &exec.RIDIntersection{List: []source.Postings{&exec.SortedRIDs{Rids: every2},
+		x := &exec.RIDIntersection{List: []source.PostingIterator{&exec.SortedRIDs{Rids: every2},
 			&exec.SortedRIDs{Rids: every13}},
 			Pass: func() error { entries++; return nil }}
 		for x.Next() {

@@ -24,9 +24,9 @@ func defaultInfo(t testing.TB) bind.ContainerInfo {
 	return bind.ContainerInfo{Index: x, PartitionPaths: []jsondoc.Path{jsondoc.PathOf("pk")}}
 }
 
-// TestRefusals checks the errors of invalid queries: code, message, and the part of the text at the
+// TestInvalidQueryErrors checks the errors of invalid queries: code, message, and the part of the text at the
 // reported position.
-func TestRefusals(t *testing.T) {
+func TestInvalidQueryErrors(t *testing.T) {
 	t.Parallel()
 	info := defaultInfo(t)
 	joins := " JOIN c.a JOIN c.b JOIN c.l JOIN c.d JOIN c.e JOIN c.f JOIN c.g JOIN c.h JOIN c.i JOIN c.j JOIN c.k"
@@ -194,9 +194,9 @@ func TestErrorJSON(t *testing.T) {
 	}
 }
 
-// TestPins checks which values of the partition key the conditions of a query allow, so that only their
-// partitions are read.
-func TestPins(t *testing.T) {
+// TestPartitionKeyConditions checks which values of the partition key the conditions of a query allow, so
+// that only their partitions are read.
+func TestPartitionKeyConditions(t *testing.T) {
 	t.Parallel()
 	one := bind.ContainerInfo{PartitionPaths: []jsondoc.Path{jsondoc.PathOf("key")}}
 	two := bind.ContainerInfo{PartitionPaths: []jsondoc.Path{jsondoc.PathOf("a"), jsondoc.PathOf("b", "c")}}

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// TestPresentTime checks the functions that return the current time: within a row all calls return the
-// same time, from row to row it may advance (in units of 100 ns), and the static variants return the same
+// TestCurrentTimeFunctions checks the functions that return the current time: within a row all calls return
+// the same time, from row to row it may advance (in units of 100 ns), and the static variants return the same
 // for all rows.
-func TestPresentTime(t *testing.T) {
+func TestCurrentTimeFunctions(t *testing.T) {
 	t.Parallel()
 	info := defaultInfo(t)
 	sources := newPageStateStore(t, info.Index, numbered(3, `{"id":"%"}`), 1)

@@ -56,9 +56,10 @@ func anyOfTexts(r *rand.Rand, depth int, texts []string) jsondoc.Value {
 	return jsondoc.Of([]byte(raw[r.IntN(len(raw))]))
 }
 
-// TestFunctionsTakeAnything calls each function with random arguments, and checks that it does not panic,
-// returns valid JSON or undefined, does not depend on earlier calls, and does not change its arguments.
-func TestFunctionsTakeAnything(t *testing.T) {
+// TestFunctionsWithRandomArguments calls each function with random arguments, and checks that it does not
+// panic, returns valid JSON or undefined, does not depend on earlier calls, and does not change its
+// arguments.
+func TestFunctionsWithRandomArguments(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(7, 8))
 	used := testCall()
@@ -116,9 +117,9 @@ func render(values ...jsondoc.Value) string {
 	return b.String()
 }
 
-// TestOperatorsTakeAnything applies each operator to random operands, and checks that the results are
+// TestOperatorsWithRandomOperands applies each operator to random operands, and checks that the results are
 // valid JSON and that the comparisons are consistent with each other.
-func TestOperatorsTakeAnything(t *testing.T) {
+func TestOperatorsWithRandomOperands(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(9, 10))
 	for range 20000 {

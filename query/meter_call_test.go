@@ -26,9 +26,9 @@ func spiral(turns int, begin float64) string {
 	return "[" + b.String()[1:] + "]"
 }
 
-// TestFunctionsOfOneCallEnd checks that expensive functions, such as spatial ones, check the time limit of
+// TestTimeLimitDuringCall checks that expensive functions, such as spatial ones, check the time limit of
 // the query during a single call.
-func TestFunctionsOfOneCallEnd(t *testing.T) {
+func TestTimeLimitDuringCall(t *testing.T) {
 	var words strings.Builder
 	for i := range 20_000 {
 		fmt.Fprintf(&words, "word%d ", i)

@@ -70,9 +70,9 @@ func heavy() []byte {
 	return []byte(b.String())
 }
 
-// TestLimit checks that a run ends when its time limit is exceeded and when its context is canceled, even
-// during one row. The test clock advances by a second each time it is read.
-func TestLimit(t *testing.T) {
+// TestRunTimeLimit checks that a run ends when its time limit is exceeded and when its context is canceled,
+// even during one row. The test clock advances by a second each time it is read.
+func TestRunTimeLimit(t *testing.T) {
 	sources := newPageStateStore(t, nil, [][]byte{heavy()}, 1)
 	for name, text := range costly() {
 		t.Run(name, func(t *testing.T) {
@@ -124,9 +124,9 @@ func TestConditionLimit(t *testing.T) {
 	}
 }
 
-// TestMadeText checks that a query fails with a MemoryError if the values that it creates for one row are
-// too large.
-func TestMadeText(t *testing.T) {
+// TestCreatedValueMemoryLimit checks that a query fails with a MemoryError if the values that it creates for
+// one row are too large.
+func TestCreatedValueMemoryLimit(t *testing.T) {
 	racetest.Sequential(t)
 	body := []byte(`{"id":"1","s":"` + strings.Repeat("x", 1_000_000) + `"}`)
 	sources := newPageStateStore(t, nil, [][]byte{body}, 1)

@@ -32,20 +32,20 @@ type (
 	DeadDocumentLister   = source.DeadDocumentLister
 	DocumentCounter      = source.DocumentCounter
 	Document             = source.Document
-	Documents            = source.Documents
+	Documents            = source.DocumentIterator
 	DocumentFinder       = source.DocumentFinder
 	PartitionKeyReporter = source.PartitionKeyReporter
-	Postings             = source.Postings
+	Postings             = source.PostingIterator
 	Prefetcher           = source.Prefetcher
-	SeekableTerms        = source.SeekableTerms
-	MissingPathLister    = source.UndefinedPathLister
-	SkippingDocuments    = source.SkippingDocuments
+	SeekableTerms        = source.SeekableTermIterator
+	MissingPathLister    = source.MissingPathLister
+	SkippingDocuments    = source.SkippingDocumentIterator
 	Source               = source.Source
-	Terms                = source.Terms
-	EntryReader          = source.EntryReader
+	Terms                = source.TermIterator
+	EntryReader          = source.IndexEntryReader
 	VersionedSource      = source.VersionedSource
 
-	EntryCounter = source.EntryCounter
+	EntryCounter = source.IndexEntryCounter
 )
 
 // The error of a regular expression that exceeds its time limit.

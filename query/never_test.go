@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// TestNever checks which conditions are recognized as unsatisfiable, so that their plans read nothing.
-// Satisfiable ones must not be.
-func TestNever(t *testing.T) {
+// TestUnsatisfiableConditions checks which conditions are recognized as unsatisfiable, so that their plans
+// read nothing. Satisfiable ones must not be.
+func TestUnsatisfiableConditions(t *testing.T) {
 	t.Parallel()
 	x := planInfo(t).Index
 	bodies := [][]byte{[]byte(`{"id":"1","a":1,"b":"x","t":[{"k":1}]}`),

@@ -275,9 +275,9 @@ func IndexesChangeNothing(t *testing.T, first uint64) {
 	}
 }
 
-// TestOrderIsTotal checks ORDER BY without an index, with which other tests compare: values are ordered as
-// by package jsondoc, except arrays and objects, which are ordered by their hashes.
-func TestOrderIsTotal(t *testing.T) {
+// TestOrderByWithoutIndex checks ORDER BY without an index, with which other tests compare: values are
+// ordered as by package jsondoc, except arrays and objects, which are ordered by their hashes.
+func TestOrderByWithoutIndex(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(7, 7))
 	bodies := randomDocuments(r, 300)
@@ -302,9 +302,9 @@ func TestOrderIsTotal(t *testing.T) {
 	}
 }
 
-// TestSortedRowsFillThePage checks that an ORDER BY without an index, which must read all documents before
+// TestFullPageOfSortedRows checks that an ORDER BY without an index, which must read all documents before
 // the first row, returns a full page even if reading has exceeded the page's time budget.
-func TestSortedRowsFillThePage(t *testing.T) {
+func TestFullPageOfSortedRows(t *testing.T) {
 	var bodies [][]byte
 	for i := range 200 {
 		bodies = append(bodies, fmt.Appendf(nil, `{"id":"%d","n":%d}`, i, i*7%200))

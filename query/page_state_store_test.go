@@ -79,7 +79,7 @@ func (e *memoryEntry) full() string {
 	return string(binary.BigEndian.AppendUint64(bytes.Clone(e.key), e.rid))
 }
 
-func (m *memorySource) Scan(after uint64) source.Documents {
+func (m *memorySource) Scan(after uint64) source.DocumentIterator {
 	m.opened++
 	return &memoryScan{m: m, at: m.find(after+1) - 1}
 }
@@ -115,12 +115,12 @@ type memoryPostings struct {
 
 func (r *memoryPostings) Close() error { r.m.opened--; return nil }
 
-func (m *memorySource) rids(list []uint64) source.Postings {
+func (m *memorySource) rids(list []uint64) source.PostingIterator {
 	m.opened++
 	return &memoryPostings{exec.SortedRIDs{Rids: list}, m}
 }
 
-func (m *memorySource) Postings(prefix []byte) source.Postings {
+func (m *memorySource) Postings(prefix []byte) source.PostingIterator {
 	var list []uint64
 	for _, e := range m.span(prefix, append(bytes.Clone(prefix), 0xFF)) {
 		if bytes.Equal(e.key, prefix) {
@@ -148,7 +148,7 @@ func (m *memorySource) Value(key []byte, rid uint64) ([]byte, bool, error) {
 	return nil, false, nil
 }
 
-func (m *memorySource) Terms(lo, hi []byte, reverse bool) source.Terms {
+func (m *memorySource) Terms(lo, hi []byte, reverse bool) source.TermIterator {
 	m.opened++
 	list := slices.Clone(m.span(lo, hi))
 	if reverse {
@@ -169,11 +169,11 @@ func (t *memoryTerms) Value() []byte { return t.list[t.at].value }
 func (t *memoryTerms) RID() uint64   { return t.list[t.at].rid }
 func (t *memoryTerms) Close() error  { t.m.opened--; return nil }
 
-func (m *memorySource) Partition() (source.Postings, bool) { return nil, false }
+func (m *memorySource) Partition() (source.PostingIterator, bool) { return nil, false }
 
 func (m *memorySource) Count() (int64, bool) { return int64(len(m.docs)), true }
 
-func (m *memorySource) Lacking(path index.Path, from uint64, reverse bool) (source.Postings, bool) {
+func (m *memorySource) Lacking(path index.Path, from uint64, reverse bool) (source.PostingIterator, bool) {
 	names := make([]string, len(path))
 	for i, s := range path {
 		names[i] = s.Name

@@ -26,7 +26,7 @@ type mostlyExpiredSource struct {
 	outside map[uint64]bool // of the partition that the scope is; nil: there is none
 }
 
-func (g *mostlyExpiredSource) Partition() (source.Postings, bool) {
+func (g *mostlyExpiredSource) Partition() (source.PostingIterator, bool) {
 	if g.outside == nil {
 		return nil, false
 	}
@@ -44,7 +44,7 @@ func (g *mostlyExpiredSource) Fetch(rid uint64) (source.Document, bool, error) {
 	return d, ok && !g.dead[rid], err
 }
 
-func (g *mostlyExpiredSource) Scan(after uint64) source.Documents {
+func (g *mostlyExpiredSource) Scan(after uint64) source.DocumentIterator {
 	return &mostlyExpiredScan{memoryScan: g.memorySource.Scan(after).(*memoryScan), dead: g.dead}
 }
 
@@ -90,10 +90,10 @@ func ticking(step time.Duration) func() time.Duration {
 	return func() time.Duration { past += step; return past }
 }
 
-// TestPagesThatHaveNoTime runs queries over mostly expired documents with so little time that each page
+// TestPagesWithoutTimeBudget runs queries over mostly expired documents with so little time that each page
 // ends as early as possible. All pages together must return the rows of a single page over the live
 // documents, and each page must make progress.
-func TestPagesThatHaveNoTime(t *testing.T) {
+func TestPagesWithoutTimeBudget(t *testing.T) {
 	racetest.Sequential(t)
 	policies := []string{
 		`{"indexingMode":"consistent","includedPaths":[{"path":"/*"}]}`,

@@ -43,24 +43,24 @@ func (s *partitionSource) Dead(int) ([]uint64, bool, error) {
 }
 func (s *partitionSource) Count() (int64, bool) { return 0, false }
 
-func (s *partitionSource) Partition() (source.Postings, bool) {
+func (s *partitionSource) Partition() (source.PostingIterator, bool) {
 	if s.part == nil {
 		return nil, false
 	}
 	return s.rids(s.part), true
 }
 
-func (s *partitionSource) Scan(after uint64) source.Documents {
+func (s *partitionSource) Scan(after uint64) source.DocumentIterator {
 	s.opened++
-	return &scopedScan{memoryScan{m: s.memorySource, at: s.find(after+1) - 1}, s}
+	return &partitionScan{memoryScan{m: s.memorySource, at: s.find(after+1) - 1}, s}
 }
 
-type scopedScan struct {
+type partitionScan struct {
 	memoryScan
 	s *partitionSource
 }
 
-func (s *scopedScan) Next() bool {
+func (s *partitionScan) Next() bool {
 	for s.memoryScan.Next() {
 		if s.s.has(s.Document().RID()) {
 			return true
@@ -131,9 +131,9 @@ func RanksOfTheLiving(t *testing.T, first uint64) {
 	}
 }
 
-// TestEqualScoresAtTheEdge checks ORDER BY RANK with more equal scores than the number of best rows that
+// TestRankWithEqualScores checks ORDER BY RANK with more equal scores than the number of best rows that
 // are taken by each score: with and without an index the same rows are returned.
-func TestEqualScoresAtTheEdge(t *testing.T) {
+func TestRankWithEqualScores(t *testing.T) {
 	t.Parallel()
 	x, err := index.NewIndexer(index.IndexDefinition{Policy: mustPolicy(specialPolicy)}, nil)
 	if err != nil {
@@ -218,9 +218,9 @@ func randomMerged(r *rand.Rand) string {
 		pick("", " WHERE c.k = 1", " WHERE c.k > 0", ` WHERE c.id < "2"`) + ` ORDER BY ` + score + ` DESC`
 }
 
-// TestRanksSpareDocuments checks that ORDER BY RANK with an index reads no more than a given number of
+// TestRankReadsFewDocuments checks that ORDER BY RANK with an index reads no more than a given number of
 // documents.
-func TestRanksSpareDocuments(t *testing.T) {
+func TestRankReadsFewDocuments(t *testing.T) {
 	t.Parallel()
 	x, err := index.NewIndexer(index.IndexDefinition{Policy: mustPolicy(specialPolicy),
 		Vectors: map[string]int{"/v": 3}}, nil)

@@ -164,9 +164,9 @@ func (m *memorySource) drop(rid uint64) {
 	m.entries = left
 }
 
-// TestCutCursor checks an ORDER BY whose key is too long for the cursor, so that the cursor has only its
-// first bytes: the next page continues correctly whether the last row still exists or was deleted.
-func TestCutCursor(t *testing.T) {
+// TestTruncatedCursorKey checks an ORDER BY whose key is too long for the cursor, so that the cursor has only
+// its first bytes: the next page continues correctly whether the last row still exists or was deleted.
+func TestTruncatedCursorKey(t *testing.T) {
 	t.Parallel()
 	info := defaultInfo(t)
 	long := strings.Repeat("y", 2000)
@@ -232,9 +232,9 @@ func cursorOver(p *Plan, s cursor.SourceSpan) string {
 	return cursor.PagePosition{Form: cursor.Sorting, Limit: -1}.Encode(x.Hash(), []cursor.SourceSpan{s})
 }
 
-// TestBudget checks that a page ends with a cursor when its time budget is over, and that a canceled
+// TestPageTimeBudget checks that a page ends with a cursor when its time budget is over, and that a canceled
 // context ends the run.
-func TestBudget(t *testing.T) {
+func TestPageTimeBudget(t *testing.T) {
 	info := defaultInfo(t)
 	sources := newPageStateStore(t, info.Index, numbered(200, `{"id":"%","n":%}`), 2)
 	for _, text := range []string{"SELECT VALUE c.n FROM c WHERE c.n % 50 = 0",
@@ -311,9 +311,9 @@ func TestRunErrors(t *testing.T) {
 	}
 }
 
-// TestGroupsInGroups checks a GROUP BY in a subquery of a query with GROUP BY: the groups of the two are
+// TestNestedGroupBy checks a GROUP BY in a subquery of a query with GROUP BY: the groups of the two are
 // kept apart.
-func TestGroupsInGroups(t *testing.T) {
+func TestNestedGroupBy(t *testing.T) {
 	t.Parallel()
 	sources := newPageStateStore(t, nil,
 		[][]byte{[]byte(`{"id":"1","g":[2,2,3]}`), []byte(`{"id":"2","g":[3]}`),

@@ -10,18 +10,22 @@ import (
 
 // These tests stand outside of the package, since the seed's package imports it.
 
-func TestIndexesChangeNothing(t *testing.T) {
+func TestResultsWithAndWithoutIndexes(t *testing.T) {
 	racetest.Sequential(t)
 	query.IndexesChangeNothing(t, metamorphic.FirstSeed())
 }
 
 func TestCompilerWholeQueries(t *testing.T) { query.AskWholeQueries(t, metamorphic.FirstSeed()) }
 
-func TestRanksOfTheLiving(t *testing.T) { query.RanksOfTheLiving(t, metamorphic.FirstSeed()) }
+func TestRankIgnoresExpiredDocuments(t *testing.T) {
+	query.RanksOfTheLiving(t, metamorphic.FirstSeed())
+}
 
-func TestNearestByCodes(t *testing.T) {
+func TestNearestByCompressedVectors(t *testing.T) {
 	racetest.Sequential(t)
 	query.NearestByCodes(t, metamorphic.FirstSeed())
 }
 
-func TestNeverIsRight(t *testing.T) { query.NeverIsRight(t, metamorphic.FirstSeed()) }
+func TestUnsatisfiableConditionsReturnNothing(t *testing.T) {
+	query.NeverIsRight(t, metamorphic.FirstSeed())
+}

@@ -59,9 +59,9 @@ func prepareWith(t *testing.T, r *rand.Rand, text string, info bind.ContainerInf
 	return p
 }
 
-// TestShapeDependsOnValues checks for which queries the plan depends on the values of parameters in such a
+// TestPlanDependsOnValues checks for which queries the plan depends on the values of parameters in such a
 // way that Plan.With must plan the query from the beginning.
-func TestShapeDependsOnValues(t *testing.T) {
+func TestPlanDependsOnValues(t *testing.T) {
 	t.Parallel()
 	info := planInfo(t)
 	info.Lenient = true
@@ -103,9 +103,10 @@ func TestShapeDependsOnValues(t *testing.T) {
 	}
 }
 
-// TestWithReads checks that a plan from Plan.With reads only the documents that match its own parameter
-// values, and none if no document can match. With other parameter names Plan.With makes a new plan.
-func TestWithReads(t *testing.T) {
+// TestWithReadsMatchingDocuments checks that a plan from Plan.With reads only the documents that match its
+// own parameter values, and none if no document can match. With other parameter names Plan.With makes a new
+// plan.
+func TestWithReadsMatchingDocuments(t *testing.T) {
 	t.Parallel()
 	x := planInfo(t).Index
 	bodies := [][]byte{[]byte(`{"id":"1","a":1}`), []byte(`{"id":"2","a":2}`), []byte(`{"id":"3","a":3}`)}
@@ -149,8 +150,8 @@ func TestWithReads(t *testing.T) {
 	}
 }
 
-// TestWithAtOnce calls Plan.With on one plan, and runs the results, in several goroutines at once.
-func TestWithAtOnce(t *testing.T) {
+// TestConcurrentWith calls Plan.With on one plan, and runs the results, in several goroutines at once.
+func TestConcurrentWith(t *testing.T) {
 	t.Parallel()
 	x := planInfo(t).Index
 	bodies := [][]byte{[]byte(`{"id":"1","a":1,"s":"abc","t":[1]}`)}

@@ -52,9 +52,9 @@ func specialDocuments(r *rand.Rand, n int) [][]byte {
 	return bodies
 }
 
-// TestSpecialIndexesChangeNothing checks that queries that use spatial, vector and full text indexes
+// TestResultsWithSpecialIndexes checks that queries that use spatial, vector and full text indexes
 // return the same as without an index.
-func TestSpecialIndexesChangeNothing(t *testing.T) {
+func TestResultsWithSpecialIndexes(t *testing.T) {
 	racetest.Sequential(t)
 	point := `{"type":"Point","coordinates":[0.4,0.3]}`
 	box := `{"type":"Polygon","coordinates":[[[-3,-3],[4,-3],[4,5],[-3,5],[-3,-3]]]}`
@@ -113,9 +113,9 @@ func TestSpecialIndexesChangeNothing(t *testing.T) {
 	}
 }
 
-// TestSpecialIndexesSpareDocuments checks that queries that use an index read no more than a given number
+// TestSpecialIndexesReadFewDocuments checks that queries that use an index read no more than a given number
 // of documents.
-func TestSpecialIndexesSpareDocuments(t *testing.T) {
+func TestSpecialIndexesReadFewDocuments(t *testing.T) {
 	t.Parallel()
 	x, err := index.NewIndexer(index.IndexDefinition{Policy: mustPolicy(specialPolicy),
 		Vectors: map[string]int{"/v": 3}}, nil)

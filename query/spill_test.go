@@ -127,9 +127,9 @@ func TestSpill(t *testing.T) {
 	}
 }
 
-// TestSpillChanged checks that the rows that a page has stored in temporary files for the next page are
+// TestSpillAfterChange checks that the rows that a page has stored in temporary files for the next page are
 // not used if a document has changed in between.
-func TestSpillChanged(t *testing.T) {
+func TestSpillAfterChange(t *testing.T) {
 	t.Parallel()
 	dir, err := spill.Open(t.TempDir(), 1<<30)
 	if err != nil {

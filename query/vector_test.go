@@ -27,7 +27,7 @@ type vectorSource struct {
 	walked         int // vectors one after the other
 }
 
-func (s *vectorSource) Terms(lo, _ []byte, _ bool) source.Terms {
+func (s *vectorSource) Terms(lo, _ []byte, _ bool) source.TermIterator {
 	if bytes.Equal(lo, s.codeKey) {
 		return &vectorTerms{list: s.codes, at: -1}
 	}

@@ -24,9 +24,9 @@ func (w *testHost) fill(queue string, n int, set ...func(*message.Message)) {
 	}
 }
 
-// TestMemory receives from a queue with many messages, and checks that the numbers of claims and timers in
-// memory stay small.
-func TestMemory(t *testing.T) {
+// TestMemoryOfLargeQueue receives from a queue with many messages, and checks that the numbers of claims and
+// timers in memory stay small.
+func TestMemoryOfLargeQueue(t *testing.T) {
 	t.Parallel()
 	const many = metamorphic.QueueMessages
 	w := newTestHost(t, Options{})

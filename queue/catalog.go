@@ -28,7 +28,7 @@ func (hostTenant) Scopes(r engine.Reader) (list [][]byte, err error) {
 }
 
 // loadEntity creates the state in memory of a stored entity.
-func (m *dataset) loadEntity(r engine.Reader, st *record.StoredEntity) (*entityState, error) {
+func (m *dataset) loadEntity(r engine.Reader, st *record.EntityWithRules) (*entityState, error) {
 	e := m.add(st.Rec)
 	e.rules.Store(st.Rules)
 	for _, s := range e.stores {

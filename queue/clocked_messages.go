@@ -10,30 +10,31 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// clockedMessages implements host.ClockedData, through which the host moves the clock: it gives the host
-// access to the times stored with messages and entities. All of them come from the server's clock.
-type clockedMessages struct{ m *dataset }
+// messageTimes implements host.ClockMoveParticipant, through which the host moves the clock: it gives the
+// host access to the times stored with messages and entities. All of them come from the server's clock.
+type messageTimes struct{ m *dataset }
 
-// Clocks implements host.ClockedData. All times of messages come from the server's clock, so it returns no
-// further clocks.
-func (d clockedMessages) Clocks() []*host.Clock { return nil }
+// Clocks implements host.ClockMoveParticipant. All times of messages come from the server's clock, so it
+// returns no further clocks.
+func (d messageTimes) Clocks() []*host.Clock { return nil }
 
-func (d clockedMessages) isAffected(clocks []*host.Clock) bool {
+func (d messageTimes) isAffected(clocks []*host.Clock) bool {
 	return slices.Contains(clocks, d.m.in.Clock())
 }
 
-// Hold implements host.ClockedData: it blocks the operations on messages until release is called, if the
-// server's clock is in clocks.
-func (d clockedMessages) Hold(ctx context.Context, clocks []*host.Clock) (release func(), err error) {
+// Hold implements host.ClockMoveParticipant: it blocks the operations on messages until release is called, if
+// the server's clock is in clocks.
+func (d messageTimes) Hold(ctx context.Context, clocks []*host.Clock) (release func(), err error) {
 	if !d.isAffected(clocks) {
 		return func() {}, nil
 	}
 	return d.m.gate.Open, d.m.gate.Shut(ctx)
 }
 
-// Latest implements host.ClockedData: it returns the latest time stored with an entity or a message, which
-// the server's clock must not be set back before. It returns the zero value if that clock is not in clocks.
-func (d clockedMessages) Latest(clocks []*host.Clock) (last host.StoredMoment) {
+// Latest implements host.ClockMoveParticipant: it returns the latest time stored with an entity or a message,
+// which the server's clock must not be set back before. It returns the zero value if that clock is not in
+// clocks.
+func (d messageTimes) Latest(clocks []*host.Clock) (last host.StoredMoment) {
 	if !d.isAffected(clocks) {
 		return last
 	}
@@ -48,10 +49,10 @@ func (d clockedMessages) Latest(clocks []*host.Clock) (last host.StoredMoment) {
 	return last
 }
 
-// Expired implements host.ClockedData: it returns the expiry time of a message that expired after the time
-// to and has not been purged yet. The clock must not be set back before the expiry time, or the message
-// would become live again.
-func (d clockedMessages) Expired(ctx context.Context, clocks []*host.Clock,
+// Expired implements host.ClockMoveParticipant: it returns the expiry time of a message that expired after
+// the time to and has not been purged yet. The clock must not be set back before the expiry time, or the
+// message would become live again.
+func (d messageTimes) Expired(ctx context.Context, clocks []*host.Clock,
 	to time.Time) (died host.StoredMoment, err error) {
 	if !d.isAffected(clocks) {
 		return died, nil
@@ -76,9 +77,9 @@ func (d clockedMessages) Expired(ctx context.Context, clocks []*host.Clock,
 	return died, nil
 }
 
-// Moved implements host.ClockedData: if the server's clock has been moved, the reaper and the timers look
-// again for messages and entities that are due.
-func (d clockedMessages) Moved(clocks []*host.Clock) {
+// Moved implements host.ClockMoveParticipant: if the server's clock has been moved, the reaper and the timers
+// look again for messages and entities that are due.
+func (d messageTimes) Moved(clocks []*host.Clock) {
 	if !d.isAffected(clocks) {
 		return
 	}

@@ -10,16 +10,16 @@ import "github.com/mayflydb/mayfly/queue/internal/layout"
 // that was used, the last transaction has failed or another one has run in between. The kept counters are
 // then void, and the transaction reads them from the engine.
 
-// cachedScopeState is what is kept in memory about the engine scope of a queue or topic. Transactions on a
-// scope run one after the other, so only one of them uses the value at a time.
-type cachedScopeState struct {
+// counterCacheValidity is what is kept in memory about the engine scope of a queue or topic. Transactions on
+// a scope run one after the other, so only one of them uses the value at a time.
+type counterCacheValidity struct {
 	last uint64 // the LSN of the last transaction
 	era  uint64 // raised when the kept counters become void; 0: none were ever kept
 }
 
 // cachedCounters holds a message store's counters as its last transaction has left them. They are valid only
 // while their era equals that of the engine scope, which is raised whenever all cached counters of the scope
-// become invalid (cachedScopeState.era).
+// become invalid (counterCacheValidity.era).
 type cachedCounters struct {
 	layout.Counters
 	era uint64

@@ -15,9 +15,9 @@ import (
 
 var errRefused = errors.New("refused")
 
-// TestKeptCounters checks that the cached counters of a message store agree with the engine after a
+// TestCachedCounters checks that the cached counters of a message store agree with the engine after a
 // transaction has failed, and that they are not used after the queue was deleted.
-func TestKeptCounters(t *testing.T) {
+func TestCachedCounters(t *testing.T) {
 	volatile(t)
 	w := newTestHost(t, Options{})
 	w.queue("q")
@@ -60,9 +60,9 @@ func TestKeptCounters(t *testing.T) {
 	}
 }
 
-// TestTripsOfSoleServer counts the accesses to the engine in each operation, if only one server has the
+// TestRoundTripsOfSoleServer counts the accesses to the engine in each operation, if only one server has the
 // engine open: a send or a settlement is one transaction without separate reads.
-func TestTripsOfSoleServer(t *testing.T) {
+func TestRoundTripsOfSoleServer(t *testing.T) {
 	volatile(t)
 	e, err := testdisk.NewCrashable(t).Open(t.Context())
 	if err != nil {

@@ -105,9 +105,9 @@ func (w *testHost) expectNothingLost(fs *testdisk.Disk, messages int) {
 	c.check()
 }
 
-// TestFailure checks that the holder of a message keeps its lock if the engine fails to store a
-// settlement, unless the lock has lapsed in the meantime.
-func TestFailure(t *testing.T) {
+// TestLockAfterFailedSettlement checks that the holder of a message keeps its lock if the engine fails to
+// store a settlement, unless the lock has lapsed in the meantime.
+func TestLockAfterFailedSettlement(t *testing.T) {
 	t.Parallel()
 	volatile(t)
 	w := newTestHost(t, Options{})

@@ -49,7 +49,7 @@ type entityState struct {
 	created int64
 	stores  [3]*messageStore // a topic has only Main
 	m       *dataset
-	kept    cachedScopeState // counters of a queue's or topic's scope; a transaction over the scope guards it
+	kept    counterCacheValidity // counters of a queue's or topic's scope; a transaction over the scope guards it
 
 	properties atomic.Pointer[entity.Properties]
 	rules      atomic.Pointer[record.RuleList] // of a subscription
@@ -92,7 +92,7 @@ func (t hostTenant) Open(ctx context.Context, in *host.Instance) (host.TenantSta
 	m.timers, m.idler, m.watcher = newTimers(m), newIdler(m), newWatcher(m)
 	err := in.Engine().View(ctx, func(r engine.Reader) error { return m.adoptAll(r, true) })
 	return host.TenantState{Life: m, Reload: m.reread, Awaited: m.awaitedScopes, Changed: m.reported,
-		Sweep: sweeper{m}, ClockObserver: clockedMessages{m}, SnapshotNote: m.summary,
+		Sweep: sweeper{m}, ClockObserver: messageTimes{m}, SnapshotNote: m.summary,
 		Sinks: map[string]host.FindExpirySinkFunc{sinkKind: m.expirySink}}, err
 }
 

@@ -31,7 +31,7 @@ func (q *Queues) ReceiveDeferred(ctx context.Context, a entity.Address, numbers 
 	if err := s.catchUp(ctx); err != nil {
 		return nil, err
 	}
-	return s.messages.receiveNumbers(ctx, numbers, sequenceNumberReceive{layout.Deferred, mode, holder})
+	return s.messages.receiveNumbers(ctx, numbers, receiveByNumberOptions{layout.Deferred, mode, holder})
 }
 
 // ReceiveNumber locks one active message by its sequence number, regardless of the messages before it. It is
@@ -53,7 +53,7 @@ func (q *Queues) ReceiveNumber(ctx context.Context, a entity.Address, number int
 	if err := s.catchUp(ctx); err != nil {
 		return Delivery{}, err
 	}
-	list, err := s.messages.receiveNumbers(ctx, []int64{number}, sequenceNumberReceive{state: layout.Active})
+	list, err := s.messages.receiveNumbers(ctx, []int64{number}, receiveByNumberOptions{state: layout.Active})
 	if err != nil {
 		return Delivery{}, err
 	}

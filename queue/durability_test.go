@@ -20,10 +20,10 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// TestAcknowledgedSurvives simulates crashes while senders, receivers of both modes and the reaper work,
-// and checks that no acknowledged operation is lost. Syncs of the disk are slow, so that operations see
-// changes that are not durable yet.
-func TestAcknowledgedSurvives(t *testing.T) {
+// TestAcknowledgedOperationsAfterCrash simulates crashes while senders, receivers of both modes and the
+// reaper work, and checks that no acknowledged operation is lost. Syncs of the disk are slow, so that
+// operations see changes that are not durable yet.
+func TestAcknowledgedOperationsAfterCrash(t *testing.T) {
 	mem := testdisk.NewCrashable(t)
 	w := newWorldOn(t, slowly(mem), Options{})
 	for _, q := range []string{locked, deleted} {
@@ -207,8 +207,9 @@ func (l *messageObservations) verify(disk *testdisk.Disk, facts map[string]messa
 	c.check()
 }
 
-// TestUndurable checks that a receive or a peek does not return a message before the message is durable.
-func TestUndurable(t *testing.T) {
+// TestReceiveOfUndurableMessage checks that a receive or a peek does not return a message before the message
+// is durable.
+func TestReceiveOfUndurableMessage(t *testing.T) {
 	testdisk.Pebble(t, "a sync of a file is held up")
 	a := entity.Address{Entity: "q"}
 	for name, look := range map[string]func(w *testHost) ([]Delivery, error){

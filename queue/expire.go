@@ -11,19 +11,19 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// expiryProgress holds how far the reaper has read a store's index entries of messages that can expire.
-type expiryProgress struct {
+// expirySweepProgress holds how far the reaper has read a store's index entries of messages that can expire.
+type expirySweepProgress struct {
 	own, inherited host.SweepPassPosition // over the families x and w; used only while the reaper sweeps
 	again          atomic.Bool
 }
 
 // restart makes the reaper's next sweep of the store begin again at the message that expires first.
-func (e *expiryProgress) restart() { e.again.Store(true) }
+func (e *expirySweepProgress) restart() { e.again.Store(true) }
 
 // noteArrival must be called after the commit of each message that is added to the store. If the reaper has
 // already read past the message's entry in the index of messages that can expire, its next sweep begins again
 // at the start of the index; otherwise it would miss the message.
-func (e *expiryProgress) noteArrival(h *layout.MessageHeader) {
+func (e *expirySweepProgress) noteArrival(h *layout.MessageHeader) {
 	p, at := &e.own, h.Deadline(host.Never)
 	if h.TTL == layout.NoTTL {
 		p, at = &e.inherited, h.Enqueued

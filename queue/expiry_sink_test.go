@@ -49,7 +49,7 @@ func (w *testHost) bequeath(name string, fn func() error, list ...host.ExpiredIt
 
 func well() error { return nil }
 
-func TestHeir(t *testing.T) {
+func TestExpirySink(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})
 	w.queue("graves")
@@ -67,9 +67,9 @@ func TestHeir(t *testing.T) {
 	}
 }
 
-// TestHeirRefuses checks the error for expired items that a queue or topic cannot take, for example
+// TestExpirySinkErrors checks the error for expired items that a queue or topic cannot take, for example
 // because it is full, and that no message is stored if the purge fails.
-func TestHeirRefuses(t *testing.T) {
+func TestExpirySinkErrors(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})
 	w.queue("sessions", sessions)
@@ -103,8 +103,8 @@ func TestHeirRefuses(t *testing.T) {
 	w.expect("news/Subscriptions/all", "{}")
 }
 
-// TestHeirForwards checks that a queue with ForwardTo forwards the expired items that it receives.
-func TestHeirForwards(t *testing.T) {
+// TestExpirySinkForwards checks that a queue with ForwardTo forwards the expired items that it receives.
+func TestExpirySinkForwards(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})
 	w.queue("to")
@@ -115,9 +115,9 @@ func TestHeirForwards(t *testing.T) {
 	w.expect("to", "{}")
 }
 
-// TestHeirTakesPieces checks that one transaction takes only as many expired items as its size limit
-// allows.
-func TestHeirTakesPieces(t *testing.T) {
+// TestExpirySinkTransactionLimit checks that one transaction takes only as many expired items as its size
+// limit allows.
+func TestExpirySinkTransactionLimit(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})
 	w.queue("q")

@@ -179,9 +179,9 @@ func TestRuleFails(t *testing.T) {
 	}
 }
 
-// TestRulesLater checks that a changed rule applies to messages published after the change, including
-// messages that were scheduled before it and become active later.
-func TestRulesLater(t *testing.T) {
+// TestRuleChangeAndScheduledMessages checks that a changed rule applies to messages published after the
+// change, including messages that were scheduled before it and become active later.
+func TestRuleChangeAndScheduledMessages(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})
 	w.tidy = true

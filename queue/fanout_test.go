@@ -115,8 +115,8 @@ func TestPublishToChains(t *testing.T) {
 	}
 }
 
-// TestPublishToNobody checks that a topic accepts a message that matches no subscription, and drops it.
-func TestPublishToNobody(t *testing.T) {
+// TestPublishWithoutMatch checks that a topic accepts a message that matches no subscription, and drops it.
+func TestPublishWithoutMatch(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})
 	w.topic("t", entity.Forever, map[string]func(*entity.Properties){"s": nil})

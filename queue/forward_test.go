@@ -126,9 +126,9 @@ func withStatus(s entity.Status) func(*entity.Properties) {
 	return func(p *entity.Properties) { p.Status = s }
 }
 
-// TestForwardLater turns forwarding on for a queue that has messages: these are forwarded, and the
-// receivers of the queue end and lose their locks.
-func TestForwardLater(t *testing.T) {
+// TestForwardOfExistingMessages turns forwarding on for a queue that has messages: these are forwarded, and
+// the receivers of the queue end and lose their locks.
+func TestForwardOfExistingMessages(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})
 	w.queue("to")

@@ -93,10 +93,10 @@ func (s *testMemoryLimit) TakeLarge(_ context.Context, n int64) error {
 
 func (s *testMemoryLimit) GiveLarge(n int64) { s.free += n }
 
-// TestReceiveHasRoom checks that received messages count against the memory limit of their receiver until
+// TestReceiveMemoryLimit checks that received messages count against the memory limit of their receiver until
 // they are released, that a receive returns only as many messages as fit, and that a message larger than
 // the limit is received alone.
-func TestReceiveHasRoom(t *testing.T) {
+func TestReceiveMemoryLimit(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})
 	w.create(entity.Queue, "q", entity.Defaults(entity.Queue))

@@ -271,9 +271,9 @@ func TestScheduledNumbers(t *testing.T) {
 	w.expect("t/Subscriptions/s", "A")
 }
 
-// TestStaysScheduled checks that a message that was scheduled is received with the state Scheduled, also
-// from a subscription, but not after it was forwarded. Peek shows it as active.
-func TestStaysScheduled(t *testing.T) {
+// TestStateOfActivatedMessage checks that a message that was scheduled is received with the state Scheduled,
+// also from a subscription, but not after it was forwarded. Peek shows it as active.
+func TestStateOfActivatedMessage(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})
 	w.queue("q")

@@ -9,9 +9,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TestTripsOfLocks counts the round trips to the engine of each operation on locked messages, if several
+// TestRoundTripsOfLocks counts the round trips to the engine of each operation on locked messages, if several
 // servers share the engine.
-func TestTripsOfLocks(t *testing.T) {
+func TestRoundTripsOfLocks(t *testing.T) {
 	testdisk.Pebble(t, "the trips of a database are counted on its connections")
 	t.Parallel()
 	e, err := testdisk.NewCrashable(t).Open(t.Context())

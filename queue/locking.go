@@ -15,14 +15,14 @@ import (
 // stored under keys, so that all servers see them; they survive the end of a server and lapse at their time
 // (storedLocks).
 
-// deliverer hands messages of a store out to receivers under locks.
-type deliverer interface {
+// messageDeliverer hands messages of a store out to receivers under locks.
+type messageDeliverer interface {
 	// receive hands out available messages to a receiver, at most max. It examines about look messages. paid
 	// is the number of bytes that the caller has taken from the memory limit for one large message.
 	receive(ctx context.Context, r *Receiver, look, max int, paid int64) (receiveResult, error)
 	// receiveNumbers hands out the messages with these sequence numbers. If one is not available, it fails
 	// with CodeMessageNotFound and hands out none.
-	receiveNumbers(ctx context.Context, numbers []int64, how sequenceNumberReceive) ([]Delivery, error)
+	receiveNumbers(ctx context.Context, numbers []int64, how receiveByNumberOptions) ([]Delivery, error)
 }
 
 // messageLocks settles, renews and finds the messages of a store by the tokens of their locks.
@@ -63,8 +63,8 @@ type receiveResult struct {
 	more bool  // other messages may be available
 }
 
-// sequenceNumberReceive holds the options of a receive of messages by their sequence numbers.
-type sequenceNumberReceive struct {
+// receiveByNumberOptions holds the options of a receive of messages by their sequence numbers.
+type receiveByNumberOptions struct {
 	state  layout.MessageState // of the messages
 	mode   ReceiveMode
 	holder *Receiver // gets the locks; nil: no receiver

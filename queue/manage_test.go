@@ -62,7 +62,7 @@ func FuzzParseAddress(f *testing.F) {
 	})
 }
 
-func TestProperties(t *testing.T) {
+func TestEntityPropertyLimits(t *testing.T) {
 	t.Parallel()
 	type properties = entity.Properties
 	const outOfRange = entity.CodeArgumentOutOfRange
@@ -120,7 +120,7 @@ func TestProperties(t *testing.T) {
 	}
 }
 
-func TestNames(t *testing.T) {
+func TestEntityPaths(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})
 	w.create(entity.Topic, "News", entity.Defaults(entity.Topic))
@@ -156,8 +156,9 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestLife creates, updates, lists and deletes entities, and checks that they exist after a restart.
-func TestLife(t *testing.T) {
+// TestEntityLifecycle creates, updates, lists and deletes entities, and checks that they exist after a
+// restart.
+func TestEntityLifecycle(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})
 	for i := range 25 {

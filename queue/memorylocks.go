@@ -26,7 +26,7 @@ func (s memoryLocks) receive(ctx context.Context, r *Receiver, look, max int, pa
 }
 
 func (s memoryLocks) receiveNumbers(ctx context.Context, numbers []int64,
-	how sequenceNumberReceive) ([]Delivery,
+	how receiveByNumberOptions) ([]Delivery,
 	error) {
 	claims, err := s.claimAll(numbers, &how)
 	if err != nil {
@@ -41,7 +41,7 @@ func (s memoryLocks) receiveNumbers(ctx context.Context, numbers []int64,
 
 // claimAll claims the messages with these numbers, or none if one cannot be claimed. The claims belong to
 // how.holder, if that is a receiver of this store.
-func (s memoryLocks) claimAll(numbers []int64, how *sequenceNumberReceive) (list []*messageClaim, err error) {
+func (s memoryLocks) claimAll(numbers []int64, how *receiveByNumberOptions) (list []*messageClaim, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, seq := range numbers {
@@ -61,7 +61,7 @@ func (s memoryLocks) claimAll(numbers []int64, how *sequenceNumberReceive) (list
 // readNumbers reads messages that a receive by sequence number has reserved in memory (claims). It fails if
 // one of them cannot be received; then it ends all claims.
 func (s memoryLocks) readNumbers(ctx context.Context, claims []*messageClaim,
-	how *sequenceNumberReceive) ([]storedMessage,
+	how *receiveByNumberOptions) ([]storedMessage,
 	error) {
 	l := claimedMessageReader{s: s.messageStore, now: s.now(), state: how.state,
 		all: how.state == layout.Deferred,
@@ -300,7 +300,7 @@ func (s *messageStore) ownReceiver(r *Receiver) *Receiver {
 // missing, the list of missing and expired messages, is not empty, or if a message belongs to another session
 // or is an expired one that must not be received.
 func (s *messageStore) refusesNumbers(list []storedMessage, missing []*messageClaim,
-	how *sequenceNumberReceive,
+	how *receiveByNumberOptions,
 	now int64) error {
 	if len(missing) > 0 {
 		return s.MessageNotFound(missing[len(missing)-1].seq)

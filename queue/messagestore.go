@@ -20,7 +20,7 @@ type messageStore struct {
 	view.MessageStore
 	e *entityState
 
-	messages deliverer
+	messages messageDeliverer
 	locks    messageLocks
 	table    sessionLocker
 
@@ -31,7 +31,7 @@ type messageStore struct {
 	due       lockDeadlineHeap // of message locks and session locks
 	cursor    cursor.Cursor    // of the receivers of a store without sessions
 	sessions  map[string]*sessionLock
-	free      cursor.Waiters // receivers waiting for any free session
+	free      cursor.WaiterQueue // receivers waiting for any free session
 	receivers map[*Receiver]struct{}
 	waiting   int        // receivers that wait for messages or for a session
 	activates int64      // earliest due time, in ms, of a scheduled message; host.Never if there is none
@@ -42,14 +42,14 @@ type messageStore struct {
 
 	kept cachedCounters // guarded by transactions over the scope
 
-	turn         host.Mutex     // held while lapsed locks end and due messages are activated
-	forwarding   host.Mutex     // held while messages are forwarded, so that they stay in order
-	latest       atomic.Int64   // the latest time stored, in ms
-	size         atomic.Int64   // bytes of all messages
-	scheduled    atomic.Int64   // number of scheduled messages
-	active       atomic.Int64   // number of active messages; used only if several servers share the engine
-	lastReceived atomic.Int64   // the time of the last receive, in ms
-	expiry       expiryProgress // used only by the reaper's sweep
+	turn         host.Mutex          // held while lapsed locks end and due messages are activated
+	forwarding   host.Mutex          // held while messages are forwarded, so that they stay in order
+	latest       atomic.Int64        // the latest time stored, in ms
+	size         atomic.Int64        // bytes of all messages
+	scheduled    atomic.Int64        // number of scheduled messages
+	active       atomic.Int64        // number of active messages; used only if several servers share the engine
+	lastReceived atomic.Int64        // the time of the last receive, in ms
+	expiry       expirySweepProgress // used only by the reaper's sweep
 }
 
 // newMessageStore returns the state in memory of one store of an entity. load must be called before it is

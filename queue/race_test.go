@@ -155,9 +155,9 @@ func TestIdleReceivers(t *testing.T) {
 	}
 }
 
-// TestOutOfOrder dead-letters messages in random order while other receivers receive and abandon dead
-// letters, and checks that these receivers get every dead letter.
-func TestOutOfOrder(t *testing.T) {
+// TestOutOfOrderDeadLetters dead-letters messages in random order while other receivers receive and abandon
+// dead letters, and checks that these receivers get every dead letter.
+func TestOutOfOrderDeadLetters(t *testing.T) {
 	t.Parallel()
 	const messages, workers = 300, 4
 	w := newTestHost(t, Options{})

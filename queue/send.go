@@ -40,13 +40,13 @@ func (q *Queues) SendVia(ctx context.Context, via, to entity.Address, list []*me
 		return err
 	}
 	if tx != nil {
-		return tx.add(len(arrivals), bodyBytes(arrivals), &transferStep{s.e, e, arrivals})
+		return tx.add(len(arrivals), bodyBytes(arrivals), &sendViaStep{s.e, e, arrivals})
 	}
 	alone, err := q.Begin(ctx)
 	if err != nil {
 		return err
 	}
-	if err := alone.add(len(arrivals), bodyBytes(arrivals), &transferStep{s.e, e, arrivals}); err != nil {
+	if err := alone.add(len(arrivals), bodyBytes(arrivals), &sendViaStep{s.e, e, arrivals}); err != nil {
 		alone.Rollback()
 		return err
 	}

@@ -68,9 +68,9 @@ func TestServersCompete(t *testing.T) {
 	}
 }
 
-// TestServersWake checks that a receiver that waits for a message or a session on one server wakes up when
-// another server sends a message or deletes the queue.
-func TestServersWake(t *testing.T) {
+// TestServersWakeReceivers checks that a receiver that waits for a message or a session on one server wakes
+// up when another server sends a message or deletes the queue.
+func TestServersWakeReceivers(t *testing.T) {
 	t.Parallel()
 	plain := func(*entity.Properties) {}
 	for name, c := range map[string]struct {
@@ -113,9 +113,9 @@ func TestServersWake(t *testing.T) {
 	}
 }
 
-// TestServersChange lets two servers create and delete subscriptions of a topic, and update the topic, at
-// the same time, and checks that both have the same subscriptions afterwards.
-func TestServersChange(t *testing.T) {
+// TestServersChangeEntities lets two servers create and delete subscriptions of a topic, and update the
+// topic, at the same time, and checks that both have the same subscriptions afterwards.
+func TestServersChangeEntities(t *testing.T) {
 	t.Parallel()
 	const each = 15
 	a, b := newServers(t, Options{})

@@ -176,7 +176,7 @@ func tokenOf(seq int64) message.UUID {
 func seqOfToken(t message.UUID) int64 { return int64(binary.BigEndian.Uint64(t[8:])) }
 
 func (s storedLocks) receiveNumbers(ctx context.Context, numbers []int64,
-	how sequenceNumberReceive) (list []Delivery,
+	how receiveByNumberOptions) (list []Delivery,
 	err error) {
 	reader := claimedMessageReader{s: s.messageStore, state: how.state, all: how.state == layout.Deferred,
 		max: len(numbers)}

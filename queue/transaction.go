@@ -27,11 +27,11 @@ type Transaction struct {
 	ended bool
 	count int // messages
 	bytes int // of messages that are sent
-	steps []txStep
+	steps []transactionStep
 }
 
-// txStep is one operation of a transaction.
-type txStep interface {
+// transactionStep is one operation of a transaction.
+type transactionStep interface {
 	// entities returns the entities that the step changes.
 	entities() []*entityState
 	// apply makes the changes. It may be called more than once.
@@ -57,7 +57,7 @@ func (q *Queues) Begin(ctx context.Context) (*Transaction, error) {
 
 // add adds a step to the transaction. messages is the number of messages, size the bytes that the step
 // sends.
-func (t *Transaction) add(messages, size int, step txStep) error {
+func (t *Transaction) add(messages, size int, step transactionStep) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
@@ -126,7 +126,7 @@ func (t *Transaction) Rollback() {
 }
 
 // finish marks the transaction as ended. ok is true only for the first call.
-func (t *Transaction) finish() (steps []txStep, ok bool) {
+func (t *Transaction) finish() (steps []transactionStep, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.ended {
@@ -139,7 +139,7 @@ func (t *Transaction) finish() (steps []txStep, ok bool) {
 
 // endUnapplied releases what the steps of a transaction hold that was not committed, such as reservations of
 // messages.
-func endUnapplied(steps []txStep) {
+func endUnapplied(steps []transactionStep) {
 	for _, step := range steps {
 		step.end(transactionEnded())
 	}

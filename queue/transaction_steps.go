@@ -25,16 +25,16 @@ func (s *sendStep) end(err error) {
 	}
 }
 
-// transferStep stores messages that were sent to an entity through another one (via). Messages that the
+// sendViaStep stores messages that were sent to an entity through another one (via). Messages that the
 // target does not accept are moved to the transfer dead-letter queue of the entity via.
-type transferStep struct {
+type sendViaStep struct {
 	via, to  *entityState
 	arrivals []validatedMessage
 }
 
-func (s *transferStep) entities() []*entityState { return []*entityState{s.via, s.to} }
+func (s *sendViaStep) entities() []*entityState { return []*entityState{s.via, s.to} }
 
-func (s *transferStep) apply(w *messageTx) error {
+func (s *sendViaStep) apply(w *messageTx) error {
 	for i := range s.arrivals {
 		if err := w.transfer(s.via, s.to, &s.arrivals[i]); err != nil {
 			return err
@@ -43,7 +43,7 @@ func (s *transferStep) apply(w *messageTx) error {
 	return nil
 }
 
-func (s *transferStep) end(err error) {
+func (s *sendViaStep) end(err error) {
 	if err == nil {
 		now := s.via.m.in.Clock().Millis()
 		s.via.recordUse(now)

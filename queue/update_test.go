@@ -9,8 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// TestUpdateOfNothing checks that an update which changes no property ends neither locks nor receivers.
-func TestUpdateOfNothing(t *testing.T) {
+// TestUpdateWithoutChange checks that an update which changes no property ends neither locks nor receivers.
+func TestUpdateWithoutChange(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})
 	w.queue("q")
@@ -159,9 +159,9 @@ func TestAccessed(t *testing.T) {
 	}
 }
 
-// TestTargetsAsWritten checks that ForwardTo and ForwardDeadLettersTo are returned as the client wrote
+// TestTextOfForwardTargets checks that ForwardTo and ForwardDeadLettersTo are returned as the client wrote
 // them, except for slashes at the ends and the case of scheme and host.
-func TestTargetsAsWritten(t *testing.T) {
+func TestTextOfForwardTargets(t *testing.T) {
 	t.Parallel()
 	w := newTestHost(t, Options{})
 	w.queue("To/Here")

@@ -144,7 +144,7 @@ func (m *dataset) adoptAll(r engine.Reader, complete bool) error {
 // adoptOne updates one entity in memory from its record st, unless the entity in memory is newer. It loads an
 // entity that is not in memory if the entity's topic is in memory with an older version, or if complete is
 // set and the topic in memory is not newer; otherwise it returns nil for that entity.
-func (m *dataset) adoptOne(r engine.Reader, st *record.StoredEntity, complete bool) (*entityState, error) {
+func (m *dataset) adoptOne(r engine.Reader, st *record.EntityWithRules, complete bool) (*entityState, error) {
 	e := m.numbered(st.Rec.Number)
 	if e == nil {
 		topic := m.numbered(st.Rec.Topic)

@@ -85,9 +85,9 @@ func waitUntil(w *testHost, a entity.Address) {
 
 func noReceivers(p *entity.Properties) { p.Status = entity.ReceiveDisabled }
 
-// TestEnded checks with which error receivers end when their queue is deleted or disabled, or the server
-// stops.
-func TestEnded(t *testing.T) {
+// TestReceiverEndErrors checks with which error receivers end when their queue is deleted or disabled, or the
+// server stops.
+func TestReceiverEndErrors(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		end  func(w *testHost)

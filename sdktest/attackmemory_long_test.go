@@ -191,15 +191,15 @@ func (a *attackedServer) descriptors() int {
 	return len(list)
 }
 
-// rawAMQP is an AMQP connection with one session, of a client that has not authenticated and reads
+// rawAMQPConn is an AMQP connection with one session, of a client that has not authenticated and reads
 // nothing.
-type rawAMQP struct{ net.Conn }
+type rawAMQPConn struct{ net.Conn }
 
-func dialAMQP(t *testing.T, address string) *rawAMQP {
+func dialAMQP(t *testing.T, address string) *rawAMQPConn {
 	t.Helper()
 	raw, err := net.Dial("tcp", address)
 	must(t, err)
-	c := &rawAMQP{raw}
+	c := &rawAMQPConn{raw}
 	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
 	header := frame.HeaderAMQP()
 	_, err = c.Write(header[:])
@@ -210,13 +210,13 @@ func dialAMQP(t *testing.T, address string) *rawAMQP {
 	return c
 }
 
-func (c *rawAMQP) say(b frame.Body, payload []byte) error {
+func (c *rawAMQPConn) say(b frame.Body, payload []byte) error {
 	_, err := c.Write(frame.Append(nil, 0, b, payload))
 	return err
 }
 
 // attach attaches a link to $cbs, the node to which clients send their tokens.
-func (c *rawAMQP) attach(handle uint32, name string) error {
+func (c *rawAMQPConn) attach(handle uint32, name string) error {
 	return c.say(&frame.Attach{Name: name, Handle: handle, Source: &frame.Source{Address: "me", HasAddress: true},
 		Target: &frame.Target{Address: "$cbs", HasAddress: true}, InitialDeliveryCount: frame.Some(0)}, nil)
 }

@@ -23,12 +23,12 @@ const (
 	longestTTL   = 5 // seconds
 )
 
-// versionOutcome says whether one version of a document must expire, must not expire, or may do either
+// expectedExpiry says whether one version of a document must expire, must not expire, or may do either
 // because the response to a write is missing.
-type versionOutcome int
+type expectedExpiry int
 
 const (
-	open     versionOutcome = iota // an answer never came: it may expire, or not
+	open     expectedExpiry = iota // an answer never came: it may expire, or not
 	expires                        // it has an event, or will have one when its time comes
 	survives                       // it has none: it never expires, or was replaced or deleted in time
 )
@@ -39,7 +39,7 @@ type writtenVersion struct {
 	value  int // its number, which nothing else has
 	ttl    int // seconds; -1: for ever
 	ts     int64
-	fate   versionOutcome
+	fate   expectedExpiry
 }
 
 func (l *writtenVersion) body() []byte {
@@ -51,21 +51,21 @@ func (l *writtenVersion) expiredBy(second int64) bool {
 	return l.ttl > 0 && l.ts+int64(l.ttl) <= second
 }
 
-// documentVersions holds all versions of documents that a test has written to a container, by their value.
+// writtenVersions holds all versions of documents that a test has written to a container, by their value.
 // Without the mutex it may be read only when no client writes.
-type documentVersions struct {
+type writtenVersions struct {
 	mu   sync.Mutex
 	made map[int]*writtenVersion
 }
 
-func (g *documentVersions) add(l *writtenVersion) {
+func (g *writtenVersions) add(l *writtenVersion) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.made[l.value] = l
 }
 
 // due returns the values of the versions that must have expired, so that there must be an event for each.
-func (g *documentVersions) due() (list []int) {
+func (g *writtenVersions) due() (list []int) {
 	for value, l := range g.made {
 		if l.fate == expires {
 			list = append(list, value)
@@ -75,7 +75,7 @@ func (g *documentVersions) due() (list []int) {
 }
 
 // check returns an error if an event does not agree with the version that it says has expired.
-func (g *documentVersions) check(e expiryEvent) error {
+func (g *writtenVersions) check(e expiryEvent) error {
 	g.mu.Lock()
 	l := g.made[e.Document.Value]
 	g.mu.Unlock()
@@ -113,7 +113,7 @@ type expiryEvent struct {
 type receivedEvents struct {
 	t      *testing.T
 	name   string
-	ledger *documentVersions
+	ledger *writtenVersions
 	once   bool // it is told nothing twice
 
 	mu      sync.Mutex
@@ -192,13 +192,13 @@ func (r *receivedEvents) settled() {
 	}
 }
 
-// expiryWriter writes short-lived documents, one operation at a time, so that it knows for each version
-// whether it must expire.
-type expiryWriter struct {
+// expiringDocumentWriter writes short-lived documents, one operation at a time, so that it knows for each
+// version whether it must expire.
+type expiringDocumentWriter struct {
 	name   string
 	c      *azcosmos.ContainerClient
 	pk     azcosmos.PartitionKey
-	ledger *documentVersions
+	ledger *writtenVersions
 	count  *atomic.Int64 // of all versions
 	rng    *rand.Rand
 	docs   []*writtenVersion // the last version of each document
@@ -207,7 +207,7 @@ type expiryWriter struct {
 
 // step writes or deletes one document. After an error it is unknown whether the document's versions
 // expire, and the document is not used again.
-func (m *expiryWriter) step(ctx context.Context) error {
+func (m *expiringDocumentWriter) step(ctx context.Context) error {
 	i := m.rng.IntN(len(m.docs) + 2)
 	if i >= len(m.docs) {
 		m.names++
@@ -222,13 +222,13 @@ func (m *expiryWriter) step(ctx context.Context) error {
 	return m.end(ctx, old)
 }
 
-func (m *expiryWriter) forget(i int) {
+func (m *expiringDocumentWriter) forget(i int) {
 	m.docs[i] = m.docs[len(m.docs)-1]
 	m.docs = m.docs[:len(m.docs)-1]
 }
 
 // renew upserts document i with a new version. old, its last version, may have expired before.
-func (m *expiryWriter) renew(ctx context.Context, i int, old *writtenVersion) error {
+func (m *expiringDocumentWriter) renew(ctx context.Context, i int, old *writtenVersion) error {
 	next := &writtenVersion{id: old.id, pk: m.name, value: int(m.count.Add(1)), ttl: 1 +
 		m.rng.IntN(longestTTL)}
 	if m.rng.IntN(8) == 0 {
@@ -257,7 +257,7 @@ func (m *expiryWriter) renew(ctx context.Context, i int, old *writtenVersion) er
 }
 
 // end deletes a document, and records for its last version whether it has expired before.
-func (m *expiryWriter) end(ctx context.Context, old *writtenVersion) error {
+func (m *expiringDocumentWriter) end(ctx context.Context, old *writtenVersion) error {
 	_, err := m.c.DeleteItem(ctx, m.pk, old.id, nil)
 	switch code := status(err); {
 	case err == nil:
@@ -272,7 +272,7 @@ func (m *expiryWriter) end(ctx context.Context, old *writtenVersion) error {
 }
 
 // ifMortal returns f if the version can expire, and survives otherwise.
-func (l *writtenVersion) ifMortal(f versionOutcome) versionOutcome {
+func (l *writtenVersion) ifMortal(f expectedExpiry) expectedExpiry {
 	if l.ttl > 0 {
 		return f
 	}
@@ -283,14 +283,14 @@ func (l *writtenVersion) ifMortal(f versionOutcome) versionOutcome {
 // events received from its stream and by its webhook.
 type observedContainer struct {
 	name     string
-	ledger   *documentVersions
+	ledger   *writtenVersions
 	stream   *receivedEvents
 	posts    *receivedEvents
 	position string // of the stream: the id of its last event
 }
 
 func newObservedContainer(t *testing.T, name string) *observedContainer {
-	g := &observedContainer{name: name, ledger: &documentVersions{made: map[int]*writtenVersion{}}}
+	g := &observedContainer{name: name, ledger: &writtenVersions{made: map[int]*writtenVersion{}}}
 	g.stream, g.posts = g.newReceivedEvents(t, "stream", true), g.newReceivedEvents(t, "webhook", false)
 	return g
 }
@@ -317,7 +317,7 @@ func TestEventsAfterKill9(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	var count atomic.Int64
-	var writers []*expiryWriter
+	var writers []*expiringDocumentWriter
 	for _, g := range yards {
 		c := newContainer(t, db, azcosmos.ContainerProperties{ID: g.name, DefaultTimeToLive: ptr(int32(-1))})
 		settings := fmt.Sprintf(`"expiryEvents": {"webhooks": [{"url": "%s/%s", "secret": %q}]}`, office.URL, g.name, hookSecret)
@@ -327,7 +327,7 @@ func TestEventsAfterKill9(t *testing.T) {
 		laboratory(t, s, http.MethodPatch, g.path()+"/settings", "{"+settings+"}")
 		for range eventWriters {
 			name := fmt.Sprintf("w%02d", len(writers))
-			writers = append(writers, &expiryWriter{name: name, c: c,
+			writers = append(writers, &expiringDocumentWriter{name: name, c: c,
 				pk: azcosmos.NewPartitionKeyString(name), ledger: g.ledger,
 				count: &count, rng: rand.New(rand.NewPCG(seed, uint64(len(writers))))})
 		}
@@ -348,7 +348,7 @@ func TestEventsAfterKill9(t *testing.T) {
 
 // killWhileExpiring lets the writers work and the clock advance, and kills the server after the given
 // number of acknowledged writes.
-func killWhileExpiring(t *testing.T, s *Server, yards []*observedContainer, writers []*expiryWriter,
+func killWhileExpiring(t *testing.T, s *Server, yards []*observedContainer, writers []*expiringDocumentWriter,
 	after int64) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -5,15 +5,15 @@ import (
 	"testing"
 )
 
-// example is one of the applications in the folder examples, and how to run its tests.
-type example struct {
+// exampleApplication is one of the applications in the folder examples, and how to run its tests.
+type exampleApplication struct {
 	name, dir string
 	tools     []string
 	prepare   func(t *testing.T, dir string) (argv []string) // brings what it needs; the command of its tests
 }
 
 // examples lists the applications. The packages that prepare installs are in folders that git ignores.
-var examples = []example{
+var examples = []exampleApplication{
 	{name: "Shop", dir: "shop",
 		prepare: func(*testing.T, string) []string { return []string{"go", "test", "-count=1", "./..."} }},
 	{name: "Express", dir: "express-sessions", tools: nodeTools, prepare: npmTest},

@@ -71,9 +71,9 @@ func TestItems(t *testing.T) {
 	})
 }
 
-// TestMissing checks that operations on a missing database or container, and on what would be in it, fail
-// with 404.
-func TestMissing(t *testing.T) {
+// TestMissingDatabaseOrContainer checks that operations on a missing database or container, and on what would
+// be in it, fail with 404.
+func TestMissingDatabaseOrContainer(t *testing.T) {
 	client := connect(t, start(t, "--memory"), "http")
 	db := newDatabase(t, client, "db")
 	_, err := client.CreateDatabase(t.Context(), azcosmos.DatabaseProperties{ID: "db"}, nil)

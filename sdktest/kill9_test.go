@@ -32,9 +32,9 @@ type modelDocument struct {
 	pending *documentVersion // what an operation would have made of it whose answer never came
 }
 
-// writer is a client that writes only its own documents, one operation at a time, so that it knows in
+// documentWriter is a client that writes only its own documents, one operation at a time, so that it knows in
 // which state each must be.
-type writer struct {
+type documentWriter struct {
 	name  string
 	pk    azcosmos.PartitionKey
 	rng   *rand.Rand
@@ -42,12 +42,12 @@ type writer struct {
 	value int
 }
 
-func (w *writer) body(id string, value int) []byte {
+func (w *documentWriter) body(id string, value int) []byte {
 	return fmt.Appendf(nil, `{"id":%q,"pk":%q,"value":%d,"filler":"%0200d"}`, id, w.name, value, value)
 }
 
 // step makes one random write. After an error it is unknown whether the write took effect.
-func (w *writer) step(ctx context.Context, c *azcosmos.ContainerClient) error {
+func (w *documentWriter) step(ctx context.Context, c *azcosmos.ContainerClient) error {
 	var d *modelDocument
 	if len(w.docs) == 0 || w.rng.IntN(3) == 0 {
 		d = &modelDocument{id: fmt.Sprintf("%s-%d", w.name, len(w.docs))}
@@ -112,10 +112,10 @@ func TestKill9(t *testing.T) {
 	})
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	writers := make([]*writer, killWriters)
+	writers := make([]*documentWriter, killWriters)
 	for i := range writers {
 		name := fmt.Sprintf("w%02d", i)
-		writers[i] = &writer{name: name, pk: azcosmos.NewPartitionKeyString(name), rng: rand.New(rand.NewPCG(seed, uint64(i)))}
+		writers[i] = &documentWriter{name: name, pk: azcosmos.NewPartitionKeyString(name), rng: rand.New(rand.NewPCG(seed, uint64(i)))}
 	}
 	total := int64(0)
 	for round := range killRounds {
@@ -146,7 +146,7 @@ func TestKill9(t *testing.T) {
 
 // writeAndKill lets the writers work, kills the server after the given number of acknowledged writes, and
 // returns how many writes were acknowledged.
-func writeAndKill(t *testing.T, s *Server, c *azcosmos.ContainerClient, writers []*writer,
+func writeAndKill(t *testing.T, s *Server, c *azcosmos.ContainerClient, writers []*documentWriter,
 	after int64) int64 {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context()) // the SDK would go on trying for seconds

@@ -78,7 +78,7 @@ func of(bus bool, folder string) string {
 
 // runProgram runs an example program of a page. A program that uses the Go SDK is run over HTTP and over
 // HTTPS.
-func (p *pageEnvironment) runProgram(t *testing.T, b codeBlock) {
+func (p *docPageEnvironment) runProgram(t *testing.T, b codeBlock) {
 	how := programs[b.language]
 	runnable(t, scenarioSuite{needs: how.needs})
 	bus, list := strings.Contains(b.code, how.bus), suites

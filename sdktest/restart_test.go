@@ -55,9 +55,9 @@ func TestRestarts(t *testing.T) {
 	check(t, dir)
 }
 
-// TestMemory checks that a server in memory has no data after a restart, and that a client can still use a
-// session token from before it.
-func TestMemory(t *testing.T) {
+// TestMemoryServerRestart checks that a server in memory has no data after a restart, and that a client can
+// still use a session token from before it.
+func TestMemoryServerRestart(t *testing.T) {
 	s := start(t, "--memory")
 	client := connect(t, s, "http")
 	c := newContainer(t, newDatabase(t, client, "db"), azcosmos.ContainerProperties{ID: "c"})

@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// pythonTests describes how the tests that ship with a Python SDK are run.
-type pythonTests struct {
+// pythonTestSuite describes how the tests that ship with a Python SDK are run.
+type pythonTestSuite struct {
 	folder  string // below upstream: requirements.txt, expected-fail.txt, and modules that stand in for others
 	sdk     string // the package that they ship in, in the version of requirements.txt
 	host    string // where they think that the server is; with a port if they insist on one
@@ -33,7 +33,7 @@ func TestUpstreamPython(t *testing.T) {
 	t.Parallel()
 	runnable(t, scenarioSuite{tools: pythonTools})
 	const host = "upstream.servicebus.test"
-	for name, p := range map[string]pythonTests{
+	for name, p := range map[string]pythonTestSuite{
 		"servicebus": {
 			folder: "python-servicebus",
 			sdk:    "azure-servicebus",
@@ -77,7 +77,7 @@ func TestUpstreamPython(t *testing.T) {
 }
 
 // run runs the tests of the SDK with pytest, and returns their results.
-func (p pythonTests) run(t *testing.T) map[string]testResult {
+func (p pythonTestSuite) run(t *testing.T) map[string]testResult {
 	t.Helper()
 	dir := filepath.Join("upstream", p.folder)
 	python := absolute(t, pythonWith(t, dir, "requirements.txt", ".venv"))

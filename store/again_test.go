@@ -11,10 +11,10 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// TestMadeAgain checks the LSNs of a container that is created again under the name of a dropped one: they
-// are higher than all LSNs of the dropped one. This holds if the database was dropped, after a restart,
-// and after a crash between drop and creation.
-func TestMadeAgain(t *testing.T) {
+// TestLSNOfRecreatedContainer checks the LSNs of a container that is created again under the name of a
+// dropped one: they are higher than all LSNs of the dropped one. This holds if the database was dropped,
+// after a restart, and after a crash between drop and creation.
+func TestLSNOfRecreatedContainer(t *testing.T) {
 	t.Parallel()
 	fs := testdisk.NewCrashable(t)
 	b := newBenchOn(t, fs, `"changeFeedPolicy":{"retentionDuration":10}`, 3)

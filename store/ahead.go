@@ -95,21 +95,21 @@ func (c *Container) ExplainItem(ctx context.Context, pk definition.PartitionKey,
 }
 
 // keyPlace returns the location of the item with the given partition key and id.
-func (c *Container) keyPlace(pk definition.PartitionKey, id string) (inspect.ItemLocation, error) {
+func (c *Container) keyPlace(pk definition.PartitionKey, id string) (inspect.ItemKey, error) {
 	pk, err := c.def.FullKey(pk, id)
 	if err != nil {
-		return inspect.ItemLocation{}, err
+		return inspect.ItemKey{}, err
 	}
 	if id == "" {
-		return inspect.ItemLocation{}, fault.New(fault.CodeBadRequest, "The id of an item must not be empty.")
+		return inspect.ItemKey{}, fault.New(fault.CodeBadRequest, "The id of an item must not be empty.")
 	}
 	p := c.items.Locate(pk, id)
-	return inspect.ItemLocation{ID: p.ID, EPK: p.EPK, PK: p.PK, Point: p.Point}, nil
+	return inspect.ItemKey{ID: p.ID, EPK: p.EPK, PK: p.PK, Point: p.Point}, nil
 }
 
 // lookAt runs fn over a snapshot of the container, from which fn reads about the item at p. When lookAt
 // returns without an error, everything that fn has read in the item's partition range is durable.
-func (c *Container) lookAt(ctx context.Context, p inspect.ItemLocation,
+func (c *Container) lookAt(ctx context.Context, p inspect.ItemKey,
 	fn func(state *view.ContainerState, r engine.Reader) error) error {
 	var scope []byte
 	err := c.inspect(ctx, func(state *view.ContainerState, _ *container.State, r engine.Reader) error {

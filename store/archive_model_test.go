@@ -46,10 +46,10 @@ type archiveModelItem struct {
 	pk, id, tag string
 }
 
-// TestMortals performs random operations on a container with leases, changes of the default TTL and an
-// archive. It checks that the items that exist, their number and the archived items are those of the
-// model, however often the reaper runs.
-func TestMortals(t *testing.T) {
+// TestRandomExpiryWithArchive performs random operations on a container with leases, changes of the default
+// TTL and an archive. It checks that the items that exist, their number and the archived items are those of
+// the model, however often the reaper runs.
+func TestRandomExpiryWithArchive(t *testing.T) {
 	racetest.Sequential(t)
 	t.Parallel()
 	for _, reaper := range []string{"off", "each step", "random"} {

@@ -175,9 +175,9 @@ func TestArchivedIDs(t *testing.T) {
 	}
 }
 
-// TestGhostInTheWayIsMoved checks that a write that needs the id or a unique key of an expired item that
+// TestArchiveOfReplacedGhost checks that a write that needs the id or a unique key of an expired item that
 // is not purged yet moves this item to the archive.
-func TestGhostInTheWayIsMoved(t *testing.T) {
+func TestArchiveOfReplacedGhost(t *testing.T) {
 	t.Parallel()
 	for name, write := range map[string]func(b *testStore) error{
 		"create": func(b *testStore) error {
@@ -245,9 +245,9 @@ func TestGhostInTheWayIsMoved(t *testing.T) {
 	}
 }
 
-// TestNotMoved checks that items are not archived if they were deleted, or if they expired while the
+// TestItemsNotArchived checks that items are not archived if they were deleted, or if they expired while the
 // container had no archive.
-func TestNotMoved(t *testing.T) {
+func TestItemsNotArchived(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":-1`, 1)
 	defer b.close()
@@ -301,9 +301,9 @@ func TestArchiveOfAnotherPartitionKey(t *testing.T) {
 	}
 }
 
-// TestArchiveTakesTheLargest checks that documents of the maximum size and of the maximum depth are
+// TestArchiveOfLargestDocuments checks that documents of the maximum size and of the maximum depth are
 // archived completely.
-func TestArchiveTakesTheLargest(t *testing.T) {
+func TestArchiveOfLargestDocuments(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":-1`, 1)
 	defer b.close()
@@ -321,9 +321,9 @@ func TestArchiveTakesTheLargest(t *testing.T) {
 	}
 }
 
-// TestTooLargeToBeMoved checks an expired item whose move to the archive would exceed the size limit of a
-// transaction: it is not purged, reads do not return it, and other items are still archived.
-func TestTooLargeToBeMoved(t *testing.T) {
+// TestArchiveOfOversizedItem checks an expired item whose move to the archive would exceed the size limit of
+// a transaction: it is not purged, reads do not return it, and other items are still archived.
+func TestArchiveOfOversizedItem(t *testing.T) {
 	racetest.Sequential(t)
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":-1`, 1)
@@ -414,9 +414,9 @@ func TestArchiveRules(t *testing.T) {
 	}
 }
 
-// TestMoveSurvivesACrash checks that after a crash at any moment of a move each item is in exactly one of
+// TestArchiveMoveCrash checks that after a crash at any moment of a move each item is in exactly one of
 // the two containers, and that acknowledged results are still true.
-func TestMoveSurvivesACrash(t *testing.T) {
+func TestArchiveMoveCrash(t *testing.T) {
 	t.Parallel()
 	ctx, fs := context.Background(), testdisk.NewCrashable(t)
 	clock := ttl.NewManual(time.Unix(1_700_000_000, 0))

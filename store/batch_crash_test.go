@@ -19,9 +19,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TestAtomicBatchSurvivesACrashWhole checks that after a crash each atomic batch has taken effect
+// TestAtomicBatchAfterCrash checks that after a crash each atomic batch has taken effect
 // completely or not at all, and completely if it was acknowledged.
-func TestAtomicBatchSurvivesACrashWhole(t *testing.T) {
+func TestAtomicBatchAfterCrash(t *testing.T) {
 	t.Parallel()
 	const writers, rounds, crashes = 3, 40, 12
 	ctx, fs := context.Background(), testdisk.NewCrashable(t)

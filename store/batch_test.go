@@ -352,9 +352,9 @@ func TestBulkDuringSplits(t *testing.T) {
 	b.expect("SELECT VALUE COUNT(1) FROM c WHERE c.n = 29", "60")
 }
 
-// TestBatchAnswerIsBounded checks that the documents in the results of a batch have at most 4 MB: an
+// TestBatchResultSizeLimit checks that the documents in the results of a batch have at most 4 MB: an
 // atomic batch with larger results fails.
-func TestBatchAnswerIsBounded(t *testing.T) {
+func TestBatchResultSizeLimit(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, "", 1)
 	defer b.close()
@@ -395,8 +395,8 @@ func TestBatchAnswerIsBounded(t *testing.T) {
 	}
 }
 
-// TestAtomicBatchIsSeenWhole checks that concurrent readers see all changes of an atomic batch or none.
-func TestAtomicBatchIsSeenWhole(t *testing.T) {
+// TestAtomicBatchIsolation checks that concurrent readers see all changes of an atomic batch or none.
+func TestAtomicBatchIsolation(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, "", 2)
 	defer b.close()

@@ -51,7 +51,7 @@ func (c *Container) recordTime(k container.MomentKind, t int64) {
 
 // Note records that a write or purge of kind k is stored with second t, for the transactions of the
 // container: see recordTime.
-func (c *itemContainer) Note(k container.MomentKind, t int64) { (*Container)(c).recordTime(k, t) }
+func (c *containerAdapter) Note(k container.MomentKind, t int64) { (*Container)(c).recordTime(k, t) }
 
 // Now returns the time of the server's clock. It is never behind anything that the store has stored by that
 // clock.

@@ -201,8 +201,8 @@ func TestClockBack(t *testing.T) {
 	}
 }
 
-// TestMarksAfterReopen checks that what limits how far a clock can be set back still does after a reopen.
-func TestMarksAfterReopen(t *testing.T) {
+// TestEarliestClockTimeAfterReopen checks that a clock cannot be set back further after a reopen.
+func TestEarliestClockTimeAfterReopen(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		what string
@@ -359,9 +359,9 @@ func (l *clockRig) scriptNow(c *store.Container) int64 {
 	return int64(jsondoc.Of(out.Body).Num()/1000) - clockStart
 }
 
-// TestReaperMeetsEachClock checks that the reaper purges items when they are due by the clock of their
+// TestReaperWithDatabaseClocks checks that the reaper purges items when they are due by the clock of their
 // database while the server's clock stands still, and vice versa.
-func TestReaperMeetsEachClock(t *testing.T) {
+func TestReaperWithDatabaseClocks(t *testing.T) {
 	t.Parallel()
 	l := newClockRig(t, store.Options{})
 	da, a := l.database("a")

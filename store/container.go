@@ -127,7 +127,7 @@ func newContainer(d *Database, rec record.Container, spec definition.ContainerSp
 	c := &Container{
 		ds: d.ds, d: d, cid: rec.CID, name: spec.ID, def: spec.PartitionKey,
 		items: transaction.Container{
-			Keys: view.ItemKeys{CID: rec.CID, Def: spec.PartitionKey, Unique: spec.UniqueKeys},
+			Keys: view.ItemKeyBuilder{CID: rec.CID, Def: spec.PartitionKey, Unique: spec.UniqueKeys},
 			Identity: view.ContainerIdentity{Database: d.rec.Num, CID: rec.CID,
 				Incarnation: d.ds.incarnation ^ (rec.CID &^ layout.CIDBit)},
 			PreviousImage: d.ds.opts.TTLPreviousImage, Lenient: d.ds.opts.Lenient,
@@ -135,7 +135,7 @@ func newContainer(d *Database, rec record.Container, spec definition.ContainerSp
 		gate: host.NewGate(), splitting: host.NewMutex(), count: cachedItemCount{Mutex: host.NewMutex()},
 		plans: work.NewPlans(),
 	}
-	c.items.Items, c.items.Host = (*itemContainer)(c), (*itemContainer)(c)
+	c.items.Items, c.items.Host = (*containerAdapter)(c), (*containerAdapter)(c)
 	st := &container.State{Rec: rec, Spec: spec, Vectors: spec.Vectors()}
 	if err := st.Compile(); err != nil {
 		return nil, err

@@ -10,9 +10,9 @@ import (
 	"github.com/mayflydb/mayfly/internal/testdisk"
 )
 
-// TestOtherFormats checks that Open refuses data of a format that it can neither read nor upgrade, leaves
-// it unchanged, and says in the error what to do.
-func TestOtherFormats(t *testing.T) {
+// TestUnsupportedFormats checks that Open refuses data of a format that it can neither read nor upgrade,
+// leaves it unchanged, and says in the error what to do.
+func TestUnsupportedFormats(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		format int

@@ -273,8 +273,8 @@ func hasScope(st *container.State, scope []byte) bool {
 	return slices.ContainsFunc(st.Scopes(), func(own []byte) bool { return bytes.Equal(own, scope) })
 }
 
-// followStates reads again the states of those containers that another server has changed, so that purges find
-// what they have to do because of those changes. It also learns the time of the database.
+// followStates reads again the states of those containers that another server has changed, so that purges
+// find what they have to do because of those changes. It also learns the time of the database.
 func (ds *dataset) followStates(ctx context.Context, containers ...*Container) error {
 	if !ds.in.Shared() {
 		return nil

@@ -14,9 +14,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TestDryRunIsWhatHappens performs random operations, and checks that a dry run of a change of the default
+// TestDryRunPredictsEffects performs random operations, and checks that a dry run of a change of the default
 // TTL predicts the effects that the change then has on the items.
-func TestDryRunIsWhatHappens(t *testing.T) {
+func TestDryRunPredictsEffects(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(60) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -225,9 +225,9 @@ func TestPageWithin(t *testing.T) {
 	}
 }
 
-// TestLooksAreCutShort checks that inspections of a whole container, such as a dry run, end when their
+// TestInspectionTimeLimit checks that inspections of a whole container, such as a dry run, end when their
 // time limit has passed, and then report that they are incomplete.
-func TestLooksAreCutShort(t *testing.T) {
+func TestInspectionTimeLimit(t *testing.T) {
 	t.Parallel()
 	testdisk.Pebble(t, "each look at its clock takes a second, also those at leases")
 	wall := tickingClock{ttl.NewManual(time.Unix(0, 0)), 0}

@@ -81,10 +81,10 @@ func (b *testStore) stuckScripts() int {
 	return m.StuckScripts
 }
 
-// TestStuckScriptIsLeftBehind checks that a stored procedure whose interpreter does not return blocks
+// TestScriptThatDoesNotReturn checks that a stored procedure whose interpreter does not return blocks
 // neither its caller nor its range nor Close, and that none of its writes take effect, even if it returns
 // later.
-func TestStuckScriptIsLeftBehind(t *testing.T) {
+func TestScriptThatDoesNotReturn(t *testing.T) {
 	testdisk.Pebble(t, "its clock is stuck, which a database's is not")
 	wall := &skippingClock{Clock: ttl.SystemClock{}}
 	clock := &stuckClock{wall: wall, VirtualClock: ttl.NewManual(time.Unix(1_700_000_000, 0)),
@@ -122,8 +122,8 @@ func TestStuckScriptIsLeftBehind(t *testing.T) {
 	b.close()
 }
 
-// TestCloseDoesNotWaitForStuckScript checks that Close returns while an abandoned script is still running.
-func TestCloseDoesNotWaitForStuckScript(t *testing.T) {
+// TestCloseDuringAbandonedScript checks that Close returns while an abandoned script is still running.
+func TestCloseDuringAbandonedScript(t *testing.T) {
 	testdisk.Pebble(t, "its clock is stuck, which a database's is not")
 	t.Parallel()
 	wall := &skippingClock{Clock: ttl.SystemClock{}}
@@ -161,9 +161,9 @@ func many() string {
 
 const endlessJoin = "FROM c JOIN x1 IN c.l JOIN x2 IN c.l JOIN x3 IN c.l JOIN x4 IN c.l JOIN x5 IN c.l JOIN x6 IN c.l WHERE x1 + x6 = 3"
 
-// TestQueryOfScriptEnds checks that a query inside a stored procedure ends at the time limit of the
+// TestTimeLimitOfScriptQuery checks that a query inside a stored procedure ends at the time limit of the
 // procedure, even if the time limit of the request is longer.
-func TestQueryOfScriptEnds(t *testing.T) {
+func TestTimeLimitOfScriptQuery(t *testing.T) {
 	t.Parallel()
 	testdisk.Pebble(t, "its clock is stuck, which a database's is not")
 	wall := &skippingClock{Clock: ttl.SystemClock{}}
@@ -186,9 +186,9 @@ func TestQueryOfScriptEnds(t *testing.T) {
 	b.beside(5)
 }
 
-// TestScriptEndsWithItsRequest checks that a stored procedure ends when the context of its request is
+// TestScriptEndsWithContext checks that a stored procedure ends when the context of its request is
 // canceled, both in JavaScript code and in a query.
-func TestScriptEndsWithItsRequest(t *testing.T) {
+func TestScriptEndsWithContext(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, "", 1)
 	defer b.close()
@@ -224,9 +224,9 @@ func (f *callbackContext) Value(key any) any {
 	return f.Context.Value(key)
 }
 
-// TestConditionHoldsNobody checks that others can write to the range while the condition of a patch is
+// TestWritesDuringPatchCondition checks that others can write to the range while the condition of a patch is
 // evaluated.
-func TestConditionHoldsNobody(t *testing.T) {
+func TestWritesDuringPatchCondition(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, "", 1)
 	defer b.close()
@@ -274,9 +274,9 @@ func TestConditionHoldsNobody(t *testing.T) {
 	}
 }
 
-// TestConditionOfAnotherVersion changes an item while the condition of a patch is evaluated, and checks
+// TestConditionAfterConcurrentChange changes an item while the condition of a patch is evaluated, and checks
 // that the condition is evaluated again on the new version.
-func TestConditionOfAnotherVersion(t *testing.T) {
+func TestConditionAfterConcurrentChange(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, "", 1)
 	defer b.close()

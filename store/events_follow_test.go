@@ -13,10 +13,10 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TestFollowersOfABusyLog checks that each of two readers of the log of expiries gets every expiry once,
+// TestReadersOfExpiryLog checks that each of two readers of the log of expiries gets every expiry once,
 // in the order of sequence numbers inside a range, while items expire, ranges are split and the reaper is
 // paused and resumed.
-func TestFollowersOfABusyLog(t *testing.T) {
+func TestReadersOfExpiryLog(t *testing.T) {
 	t.Parallel()
 	b := &testStore{t: t, ctx: context.Background(), clock: ttl.NewManual(time.Unix(1_700_000_000, 0))}
 	e, err := testdisk.New(t).Open(b.ctx)

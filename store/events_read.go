@@ -32,7 +32,7 @@ func (c *Container) Expirations(ctx context.Context, after string, limit int) (E
 	var r feed.ExpiryLogReader
 	err = c.withSources(ctx, Scope{},
 		func(sp *scan.ResolvedScope, sources []*scan.Source, _ []*container.Partition) error {
-			r = feed.ExpiryLogReader{Owner: (*itemContainer)(c), Ranges: sp.Ranges, At: make([]uint64,
+			r = feed.ExpiryLogReader{Owner: (*containerAdapter)(c), Ranges: sp.Ranges, At: make([]uint64,
 				len(sources)),
 				Share: max(1, PageLimit(limit)/len(sources))}
 			for i, src := range sources {

@@ -100,9 +100,9 @@ func (b *testStore) doc(id string, life int) store.Item {
 	return it
 }
 
-// TestExpirationHasTheLastImage checks that an entry in the log of expiries has the last version of the
+// TestExpiryEventHasLastVersion checks that an entry in the log of expiries has the last version of the
 // item, with its system properties, and the second in which it expired.
-func TestExpirationHasTheLastImage(t *testing.T) {
+func TestExpiryEventHasLastVersion(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":10`, 1)
 	defer b.close()
@@ -127,9 +127,9 @@ func TestExpirationHasTheLastImage(t *testing.T) {
 	}
 }
 
-// TestExpiryEventsComeBeforeDelayedPurges checks that expiries are logged at once, and only once, even if
+// TestExpiryEventsBeforeDelayedPurges checks that expiries are logged at once, and only once, even if
 // the purges are paused, delayed or limited.
-func TestExpiryEventsComeBeforeDelayedPurges(t *testing.T) {
+func TestExpiryEventsBeforeDelayedPurges(t *testing.T) {
 	t.Parallel()
 	for name, hold := range map[string]func(b *testStore){
 		"nothing": func(*testStore) {},
@@ -188,10 +188,10 @@ func (b *testStore) pause(paused bool) {
 	}
 }
 
-// TestExpiryEventsOfGhostsThatAreInTheWay checks that a write that replaces an expired item logs its
+// TestExpiryEventsOfReplacedGhosts checks that a write that replaces an expired item logs its
 // expiry, unless it is logged already. Items deleted with their whole partition key are not logged as
 // expired.
-func TestExpiryEventsOfGhostsThatAreInTheWay(t *testing.T) {
+func TestExpiryEventsOfReplacedGhosts(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":-1`, 1)
 	defer b.close()
@@ -218,9 +218,9 @@ func TestExpiryEventsOfGhostsThatAreInTheWay(t *testing.T) {
 	}
 }
 
-// TestLogOfExpiriesBeginsAndEnds checks that expiries are logged only while the setting is on, and that a
+// TestExpiryLogInterruption checks that expiries are logged only while the setting is on, and that a
 // reader whose position is from before an interruption of the log is told that entries are lost.
-func TestLogOfExpiriesBeginsAndEnds(t *testing.T) {
+func TestExpiryLogInterruption(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":-1`, 1)
 	defer b.close()
@@ -270,9 +270,9 @@ func TestLogOfExpiriesBeginsAndEnds(t *testing.T) {
 	}
 }
 
-// TestReaperSteps checks that Reap purges as many items as its limit says, or all if it is 0, even if the
+// TestReaperItemLimit checks that Reap purges as many items as its limit says, or all if it is 0, even if the
 // reaper is paused or delayed.
-func TestReaperSteps(t *testing.T) {
+func TestReaperItemLimit(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":-1`, 4)
 	defer b.close()
@@ -361,9 +361,9 @@ func TestPurgeDelay(t *testing.T) {
 	}
 }
 
-// observedLog is the log of expiries as a reader has seen it: how often each version of an item, named by
-// resource id and etag, occurred.
-type observedLog map[string]int
+// observedExpiryLog is the log of expiries as a reader has seen it: how often each version of an item, named
+// by resource id and etag, occurred.
+type observedExpiryLog map[string]int
 
 // TestExpiryEventsSurviveCrashes lets items expire while purges are held back in various ways, ranges are
 // split and the store crashes. It checks that a reader that keeps its position across crashes gets each
@@ -373,7 +373,7 @@ func TestExpiryEventsSurviveCrashes(t *testing.T) {
 	for seed := range uint64(4) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		fs, now := testdisk.NewCrashable(t), int64(1_700_000_000)
-		told, position := observedLog{}, ""
+		told, position := observedExpiryLog{}, ""
 		born := map[string]int64{} // by rid and etag: when it dies
 		var b *testStore
 		for life := range 5 {
@@ -436,7 +436,7 @@ func TestExpiryEventsSurviveCrashes(t *testing.T) {
 
 // follow reads the log of expiries from a position to its end, adds the entries to told and advances the
 // position.
-func (b *testStore) follow(told observedLog, position *string) {
+func (b *testStore) follow(told observedExpiryLog, position *string) {
 	b.t.Helper()
 	for {
 		page, err := b.c.Expirations(b.ctx, *position, 4)
@@ -459,7 +459,7 @@ func versionOf(it store.Item) string { return it.ID() + " " + it.RID() + " " + i
 
 // crashStep performs one random operation, which may be a crash. born maps the versions that will expire
 // unless they are replaced or deleted to their time of expiry.
-func (b *testStore) crashStep(r *rand.Rand, born map[string]int64, told observedLog, position *string) {
+func (b *testStore) crashStep(r *rand.Rand, born map[string]int64, told observedExpiryLog, position *string) {
 	b.t.Helper()
 	p := fmt.Sprint("p", r.IntN(6))
 	id := p + fmt.Sprint("-", r.IntN(4))
@@ -499,9 +499,9 @@ func (b *testStore) crashStep(r *rand.Rand, born map[string]int64, told observed
 	}
 }
 
-// TestAnswersDoNotDependOnReaperSettings checks that the settings that pause, delay or limit the reaper
+// TestReadsWithDelayedReaper checks that the settings that pause, delay or limit the reaper
 // change no result of a read.
-func TestAnswersDoNotDependOnReaperSettings(t *testing.T) {
+func TestReadsWithDelayedReaper(t *testing.T) {
 	t.Parallel()
 	holds := []store.ReaperSettings{{}, {Delay: &store.PurgeDelay{Seconds: 6}}, {Delay: &store.PurgeDelay{Max: 9, Seed: 3}},
 		{Starved: &store.ReaperStarvation{PerSecond: 1}}}

@@ -116,9 +116,9 @@ func inBothOrders(t *testing.T, test func(w *twoTenantHost)) {
 	}
 }
 
-// TestHeirOfAnotherTenant checks that items are moved to an expiry sink of another tenant when they
+// TestExpirySinkOfOtherTenant checks that items are moved to an expiry sink of another tenant when they
 // expire, and that items that had expired before the sink was set are not.
-func TestHeirOfAnotherTenant(t *testing.T) {
+func TestExpirySinkOfOtherTenant(t *testing.T) {
 	t.Parallel()
 	inBothOrders(t, func(w *twoTenantHost) {
 		w.bequeath("")
@@ -140,9 +140,9 @@ func TestHeirOfAnotherTenant(t *testing.T) {
 	})
 }
 
-// TestHeirOfAGhostInTheWay checks that a write that needs the id of an expired item first moves this item
-// to the expiry sink.
-func TestHeirOfAGhostInTheWay(t *testing.T) {
+// TestExpirySinkOfReplacedGhost checks that a write that needs the id of an expired item first moves this
+// item to the expiry sink.
+func TestExpirySinkOfReplacedGhost(t *testing.T) {
 	t.Parallel()
 	inBothOrders(t, func(w *twoTenantHost) {
 		w.create("a")
@@ -152,9 +152,9 @@ func TestHeirOfAGhostInTheWay(t *testing.T) {
 	})
 }
 
-// TestHeirThatRefuses checks that a purge fails and is repeated later if the expiry sink refuses items or
+// TestExpirySinkFailure checks that a purge fails and is repeated later if the expiry sink refuses items or
 // does not exist, so that no item is lost.
-func TestHeirThatRefuses(t *testing.T) {
+func TestExpirySinkFailure(t *testing.T) {
 	t.Parallel()
 	inBothOrders(t, func(w *twoTenantHost) {
 		w.create("refused")
@@ -175,9 +175,9 @@ func TestHeirThatRefuses(t *testing.T) {
 	})
 }
 
-// TestHeirAndCrashes checks that after a crash at any moment each item is either in the container or in
+// TestExpirySinkCrash checks that after a crash at any moment each item is either in the container or in
 // the expiry sink, and not in both.
-func TestHeirAndCrashes(t *testing.T) {
+func TestExpirySinkCrash(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(metamorphic.FirstSeed(), 0))
 	inBothOrders(t, func(w *twoTenantHost) {
@@ -257,9 +257,9 @@ func TestTenantsShareRestoreAndClock(t *testing.T) {
 	})
 }
 
-// TestHeirUnderClockMoves checks that purges into another tenant, writes to both tenants and clock moves
-// do not deadlock.
-func TestHeirUnderClockMoves(t *testing.T) {
+// TestExpirySinkDuringClockMoves checks that purges into another tenant, writes to both tenants and clock
+// moves do not deadlock.
+func TestExpirySinkDuringClockMoves(t *testing.T) {
 	t.Parallel()
 	inBothOrders(t, func(w *twoTenantHost) {
 		ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)

@@ -35,7 +35,7 @@ func (c *Container) Changes(ctx context.Context, req ChangesRequest) (ChangesPag
 	if err != nil {
 		return ChangesPage{}, c.refused(), err
 	}
-	f := feed.Reader{Owner: (*itemContainer)(c), Mode: req.Mode, Start: req.Start,
+	f := feed.Reader{Owner: (*containerAdapter)(c), Mode: req.Mode, Start: req.Start,
 		Limit: PageLimit(req.MaxItems)}
 	var sp *scan.ResolvedScope
 	var ranges []*container.Partition

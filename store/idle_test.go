@@ -113,9 +113,9 @@ func TestAutoDeleteOnIdle(t *testing.T) {
 	}
 }
 
-// TestIdleAlthough checks which containers are never deleted as idle, such as archives of others, and what
+// TestIdleExceptions checks which containers are never deleted as idle, such as archives of others, and what
 // does not count as a use.
-func TestIdleAlthough(t *testing.T) {
+func TestIdleExceptions(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":-1`, 1)
 	defer b.close()

@@ -115,9 +115,9 @@ func (b *testStore) importLife(body string, o store.ImportOptions, now int64) st
 	return fmt.Sprintf("%d never", ts)
 }
 
-// TestImportMeetsNoOlderPolicy checks that an imported item is judged by the expiry policies since its
+// TestImportIgnoresOlderPolicies checks that an imported item is judged by the expiry policies since its
 // import only, although its _ts is older, and that items expired by earlier policies stay expired.
-func TestImportMeetsNoOlderPolicy(t *testing.T) {
+func TestImportIgnoresOlderPolicies(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":10`, 1)
 	defer b.close()
@@ -214,9 +214,9 @@ func TestImportInFeeds(t *testing.T) {
 	}
 }
 
-// TestImportOverOthers checks that an import replaces a live item, takes the id of an expired one, and
+// TestImportOverExistingItems checks that an import replaces a live item, takes the id of an expired one, and
 // fails where an upsert would fail.
-func TestImportOverOthers(t *testing.T) {
+func TestImportOverExistingItems(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":60`, 1)
 	defer b.close()

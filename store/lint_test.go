@@ -157,9 +157,9 @@ func TestLintOfVectors(t *testing.T) {
 	}
 }
 
-// TestLintOfAPath checks the lint violations for unusual values of the property at ttlPropertyPath, and
-// that a null ttl is refused.
-func TestLintOfAPath(t *testing.T) {
+// TestLintOfTTLPropertyPath checks the lint violations for unusual values of the property at ttlPropertyPath,
+// and that a null ttl is refused.
+func TestLintOfTTLPropertyPath(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	b := newBenchWith(t, testdisk.New(t), `"defaultTtl":10,"ttlPropertyPath":"/base"`,

@@ -81,7 +81,7 @@ func (c *Container) listByRange(ctx context.Context, o ListOptions, sink ItemSin
 	if err != nil {
 		return Page{}, r, err
 	}
-	page.Continuation, err = l.NextToken(state, page.Continuation, func(next *view.Range) (string, error) {
+	page.Continuation, err = l.NextToken(state, page.Continuation, func(next *view.PartitionRange) (string, error) {
 		o.Scope.Range = next.ID
 		sp, err := c.scope(st, o.Scope)
 		return scan.FormatContinuation(&sp, query.Begin(sp.Spans())), err
@@ -152,7 +152,7 @@ func (p *listPager) fill(src *scan.Source, after uint64) error {
 			break
 		}
 		r := docs.Row()
-		p.sink.Add(r.Borrow((*itemContainer)(p.c)))
+		p.sink.Add(r.Borrow((*containerAdapter)(p.c)))
 		p.items++
 		p.bytes += len(r.Body())
 		p.last = r.RID()

@@ -12,10 +12,10 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TestFolderWithAPathThatWasNotObeyed opens a data folder of a release that stored ttlPropertyPath without
+// TestFolderWithUnusedTTLPath opens a data folder of a release that stored ttlPropertyPath without
 // using it. It checks that items then expire by the property, and that items that had expired before stay
 // expired.
-func TestFolderWithAPathThatWasNotObeyed(t *testing.T) {
+func TestFolderWithUnusedTTLPath(t *testing.T) {
 	t.Parallel()
 	disk, clock := testdisk.NewCrashable(t), ttl.NewManual(time.Unix(1_000_000, 0))
 	open := func() (*DB, *Container) {

@@ -13,10 +13,10 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// TestQueriesShareOneMemory checks that queries take the memory for grouping, sorting and DISTINCT from
+// TestQueriesShareMemoryBudget checks that queries take the memory for grouping, sorting and DISTINCT from
 // the store's budget and return it. If other requests use the budget, a query fails but may be retried;
 // one that needs more than a tenth of it always fails.
-func TestQueriesShareOneMemory(t *testing.T) {
+func TestQueriesShareMemoryBudget(t *testing.T) {
 	t.Parallel()
 	b := newBenchWith(t, testdisk.New(t), "", store.Options{Ranges: 1, ManualReaper: true, Memory: 10 << 20})
 	defer b.close()
@@ -57,8 +57,8 @@ func TestQueriesShareOneMemory(t *testing.T) {
 	}
 }
 
-// TestMemoryLimit checks that the default memory budget is a quarter of GOMEMLIMIT if that is set.
-func TestMemoryLimit(t *testing.T) {
+// TestDefaultMemoryBudget checks that the default memory budget is a quarter of GOMEMLIMIT if that is set.
+func TestDefaultMemoryBudget(t *testing.T) {
 	former := debug.SetMemoryLimit(400 << 20)
 	defer debug.SetMemoryLimit(former)
 	if m := store.NewMemoryBudget(0); m.Size() != 100<<20 || m.Share() != 10<<20 {

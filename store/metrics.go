@@ -82,7 +82,7 @@ func (c *Container) metrics(ctx context.Context) (ContainerMetrics, error) {
 			}
 			m.Backlog.Items += b.Items
 			m.Backlog.Oldest = max(m.Backlog.Oldest, b.Oldest)
-			l := sweep.NewStep(p, s.Scope, &s.ExpiryPasses, now, 0)
+			l := sweep.NewStep(p, s.Scope, &s.ExpiryPassPositions, now, 0)
 			if err := l.NextExpiry(r); err != nil {
 				return err
 			}

@@ -80,9 +80,9 @@ func interleaved() []metamorphic.HistoryMode {
 	return modes
 }
 
-// TestInterruptionsRepeat checks that random operations with interruptions are the same each time for one
-// seed, so that a failure can be reproduced, and that every kind of interruption occurs.
-func TestInterruptionsRepeat(t *testing.T) {
+// TestInterruptionsAreReproducible checks that random operations with interruptions are the same each time
+// for one seed, so that a failure can be reproduced, and that every kind of interruption occurs.
+func TestInterruptionsAreReproducible(t *testing.T) {
 	t.Parallel()
 	seen := map[string]int{}
 	for i, m := range interleaved() {

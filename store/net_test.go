@@ -12,9 +12,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TestReaperComesBack checks that the reaper purges an item that it has skipped by mistake at most a
+// TestReaperPurgesSkippedItem checks that the reaper purges an item that it has skipped by mistake at most a
 // minute later.
-func TestReaperComesBack(t *testing.T) {
+func TestReaperPurgesSkippedItem(t *testing.T) {
 	t.Parallel()
 	g := newIndexRig(t, 1, 1, false, `{}`)
 	defer g.db.Close()
@@ -32,7 +32,7 @@ func TestReaperComesBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	sweep()
-	g.c.state.Load().Ranges[0].ExpiryPasses.Restart(g.c.moment() + 1000)
+	g.c.state.Load().Ranges[0].ExpiryPassPositions.Restart(g.c.moment() + 1000)
 	g.clock.Advance(10 * time.Second)
 	if n := sweep(); n != 0 {
 		t.Fatalf("%d purged, where the reaper was to have passed the item by", n)
@@ -43,9 +43,9 @@ func TestReaperComesBack(t *testing.T) {
 	}
 }
 
-// TestCeilingOfASecondTry checks that a repeated transaction writes the ttl of the request again, and not
-// the lower one to which the container's default limited it in the first attempt.
-func TestCeilingOfASecondTry(t *testing.T) {
+// TestTTLCeilingOfRetriedTransaction checks that a repeated transaction writes the ttl of the request again,
+// and not the lower one to which the container's default limited it in the first attempt.
+func TestTTLCeilingOfRetriedTransaction(t *testing.T) {
 	t.Parallel()
 	g := newIndexRig(t, 1, 1, false, `{}`)
 	defer g.db.Close()

@@ -79,7 +79,7 @@ func (c *Container) evaluate(ctx context.Context, condition *query.PatchConditio
 }
 
 // Evaluate evaluates the condition of a patch inside a transaction, and returns the time that this took.
-func (c *itemContainer) Evaluate(ctx context.Context, condition *query.PatchCondition, on *scan.Row,
+func (c *containerAdapter) Evaluate(ctx context.Context, condition *query.PatchCondition, on *scan.Row,
 	now int64) (time.Duration, error) {
 	took := c.ds.in.Elapsed()
 	err := (*Container)(c).evaluate(ctx, condition, on, now, nil)

@@ -137,7 +137,7 @@ func TestPatchConditionEnds(t *testing.T) {
 	b.expect("SELECT VALUE IS_DEFINED(c.v) FROM c", "false")
 }
 
-func TestPatchLeavesAlone(t *testing.T) {
+func TestPatchOfImmutableProperties(t *testing.T) {
 	t.Parallel()
 	for _, paths := range []string{`["/address/zip"]`, `["/address/zip","/pk"]`} {
 		t.Run(paths, func(t *testing.T) {
@@ -196,9 +196,9 @@ func TestPatchLeavesAlone(t *testing.T) {
 	}
 }
 
-// TestPatchMakesADocument checks that the document after a patch must fulfil the rules for every document:
+// TestPatchedDocumentRules checks that the document after a patch must fulfil the rules for every document:
 // unique keys, a valid ttl, and the limits of size and depth.
-func TestPatchMakesADocument(t *testing.T) {
+func TestPatchedDocumentRules(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":100,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`, 1)
 	defer b.close()
@@ -223,9 +223,9 @@ func TestPatchMakesADocument(t *testing.T) {
 	b.put(`{"id":"3","pk":"p","u":1}`) // which is free again
 }
 
-// TestPatchedLife checks that a patch sets _ts, so that the item expires counted from the patch, by the
-// ttl that it has afterwards.
-func TestPatchedLife(t *testing.T) {
+// TestPatchedDocumentExpiry checks that a patch sets _ts, so that the item expires counted from the patch, by
+// the ttl that it has afterwards.
+func TestPatchedDocumentExpiry(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":10`, 1)
 	defer b.close()

@@ -9,9 +9,9 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/scan"
 )
 
-// TestPlansAreKept checks that the store caches a query's plan for its parameter values, and one for the
+// TestPlanCache checks that the store caches a query's plan for its parameter values, and one for the
 // types of these values.
-func TestPlansAreKept(t *testing.T) {
+func TestPlanCache(t *testing.T) {
 	t.Parallel()
 	_, _, c := openCounting(t)
 	for i := range 5 {
@@ -36,9 +36,9 @@ func TestPlansAreKept(t *testing.T) {
 	}
 }
 
-// TestEntriesAreCountedOnce checks that the number of index entries of a value is cached after it was
+// TestEntriesCountIsCached checks that the number of index entries of a value is cached after it was
 // counted, until a document changes.
-func TestEntriesAreCountedOnce(t *testing.T) {
+func TestEntriesCountIsCached(t *testing.T) {
 	_, db, c := openCounting(t)
 	for i := range 300 {
 		putNumber(t, c, i, i%2)

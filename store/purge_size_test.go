@@ -54,10 +54,10 @@ func (t *deletionCountingTxn) Delete(key []byte) {
 	t.Txn.Delete(key)
 }
 
-// TestPurgesAreShortTransactions checks the number of documents that one transaction of the reaper
+// TestPurgeTransactionSize checks the number of documents that one transaction of the reaper
 // deletes: few, fewer if they are large, and at least one. Writers of the range wait for such a
 // transaction.
-func TestPurgesAreShortTransactions(t *testing.T) {
+func TestPurgeTransactionSize(t *testing.T) {
 	testdisk.Pebble(t, "the engine for PostgreSQL advises larger transactions")
 	t.Parallel()
 	for _, c := range []struct {
@@ -87,10 +87,10 @@ func TestPurgesAreShortTransactions(t *testing.T) {
 	}
 }
 
-// TestPlaceOfPurgedItemsIsCleared checks that after many purges the emptied parts of the key space are
+// TestPurgedKeysAreRangeDeleted checks that after many purges the emptied parts of the key space are
 // deleted as ranges, so that iterators do not step over single deleted keys, and that live documents
 // around them are unharmed.
-func TestPlaceOfPurgedItemsIsCleared(t *testing.T) {
+func TestPurgedKeysAreRangeDeleted(t *testing.T) {
 	testdisk.Pebble(t, "the engine for PostgreSQL has no tombstones to clear")
 	t.Parallel()
 	var e *deletionCountingEngine

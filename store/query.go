@@ -148,7 +148,7 @@ func (c *Container) run(ctx context.Context, st *container.State, plan *query.Pl
 		r = c.receipt(served, value.ChargeFailure)
 	}
 	if err == nil && over != nil {
-		page.Cursor, err = l.NextToken(state, page.Cursor, func(next *view.Range) (string, error) {
+		page.Cursor, err = l.NextToken(state, page.Cursor, func(next *view.PartitionRange) (string, error) {
 			scope.Range = next.ID
 			sp, err := c.scope(st, scope)
 			return plan.Beginning(sp.Name(), sp.Spans()), err

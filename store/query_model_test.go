@@ -331,9 +331,9 @@ func (g *queryRig) reduce(policy string, q *queryCase, page int) {
 	}
 }
 
-// TestQueriesAgree compares the results of random queries, for each indexing policy, number of ranges,
+// TestRandomQueries compares the results of random queries, for each indexing policy, number of ranges,
 // scope and page size, with those of a simple evaluation of every document.
-func TestQueriesAgree(t *testing.T) {
+func TestRandomQueries(t *testing.T) {
 	t.Run("with", func(t *testing.T) {
 		for _, ranges := range []int{1, 3} {
 			t.Run(fmt.Sprint("ranges=", ranges), func(t *testing.T) {

@@ -79,9 +79,9 @@ func (b *testStore) expect(text, want string) {
 	}
 }
 
-// TestRowsEndEarly checks that no iterator stays open when a loop over Rows is left early or its context
+// TestRowsLoopLeftEarly checks that no iterator stays open when a loop over Rows is left early or its context
 // ends: the store could not be closed then.
-func TestRowsEndEarly(t *testing.T) {
+func TestRowsLoopLeftEarly(t *testing.T) {
 	t.Parallel()
 	b := newQueryBench(t, store.Options{Ranges: 3, Lenient: true}, false, `"indexingPolicy":{"excludedPaths":[{"path":"/s/?"}]}`)
 	defer b.close()
@@ -138,9 +138,9 @@ func (b *testStore) cancelEarly(text string) {
 	}
 }
 
-// TestQueryReach checks which queries without a scope are accepted, depending on whether a query may cross
-// partitions and whether its results must be merged.
-func TestQueryReach(t *testing.T) {
+// TestQueryWithoutScope checks which queries without a scope are accepted, depending on whether a query may
+// cross partitions and whether its results must be merged.
+func TestQueryWithoutScope(t *testing.T) {
 	t.Parallel()
 	b := newQueryBench(t, store.Options{Ranges: 4}, false, `"indexingPolicy":{"compositeIndexes":[[{"path":"/n"},{"path":"/id"}]]}`)
 	defer b.close()

@@ -187,9 +187,9 @@ func all(n int, fn func(i int)) {
 	wg.Wait()
 }
 
-// TestNobodySeesTheDead checks with concurrent readers that no read that begins at or after the second of
+// TestReadsAtExpirySecond checks with concurrent readers that no read that begins at or after the second of
 // an item's expiry returns the item, and that every read that ends before returns it.
-func TestNobodySeesTheDead(t *testing.T) {
+func TestReadsAtExpirySecond(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":-1`, 2)
 	defer b.close()
@@ -298,10 +298,10 @@ func (s *onceSignal) wait(ctx context.Context) {
 	}
 }
 
-// TestTheDeadStayDead checks with concurrent readers that an item that one read has not found is not found
-// by any later read, while the default TTL is shortened for a moment, partitions are deleted and items are
-// purged.
-func TestTheDeadStayDead(t *testing.T) {
+// TestExpiredItemsStayInvisible checks with concurrent readers that an item that one read has not found is
+// not found by any later read, while the default TTL is shortened for a moment, partitions are deleted and
+// items are purged.
+func TestExpiredItemsStayInvisible(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":1000`, 2)
 	defer b.close()
@@ -379,9 +379,9 @@ func TestTheDeadStayDead(t *testing.T) {
 	}
 }
 
-// TestOneCreateOverAGhost checks that of several concurrent creates with the id of an expired item exactly
-// one succeeds.
-func TestOneCreateOverAGhost(t *testing.T) {
+// TestConcurrentCreatesOverGhost checks that of several concurrent creates with the id of an expired item
+// exactly one succeeds.
+func TestConcurrentCreatesOverGhost(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":-1`, 1)
 	defer b.close()
@@ -462,9 +462,9 @@ func TestUniqueUnderConcurrency(t *testing.T) {
 	})
 }
 
-// TestIfMatchLosesNoUpdate checks that concurrent replaces with If-Match do not overwrite each other's
-// updates.
-func TestIfMatchLosesNoUpdate(t *testing.T) {
+// TestConcurrentReplacesWithIfMatch checks that concurrent replaces with If-Match do not overwrite each
+// other's updates.
+func TestConcurrentReplacesWithIfMatch(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, "", 1)
 	defer b.close()
@@ -560,10 +560,10 @@ func (s *fsyncGate) disk(t *testing.T) *testdisk.Disk {
 	}))
 }
 
-// TestNothingIsToldBeforeItIsDurable checks that no read returns the effect of a write before that is on
+// TestReadsReturnDurableWrites checks that no read returns the effect of a write before that is on
 // disk, although Pebble shows it earlier. It holds up the sync of each kind of write while other calls
 // read.
-func TestNothingIsToldBeforeItIsDurable(t *testing.T) {
+func TestReadsReturnDurableWrites(t *testing.T) {
 	testdisk.Pebble(t, "a sync of a file is held up")
 	s := &fsyncGate{reached: make(chan struct{}, 1)}
 	var w *updateSignalEngine

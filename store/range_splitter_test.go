@@ -114,9 +114,9 @@ func TestRangesFollowThroughput(t *testing.T) {
 	}
 }
 
-// TestSplitsInTurn checks that the ranges with the fewest splits are split first, so that all ranges stay
+// TestSplitOrder checks that the ranges with the fewest splits are split first, so that all ranges stay
 // of similar size.
-func TestSplitsInTurn(t *testing.T) {
+func TestSplitOrder(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, "", 1)
 	defer b.close()
@@ -219,9 +219,9 @@ func TestThroughputLoweredMeanwhile(t *testing.T) {
 	}
 }
 
-// TestCrashWhileRangesFollow checks that after a crash at any step of a raise the container has the old
+// TestCrashDuringThroughputRaise checks that after a crash at any step of a raise the container has the old
 // throughput, or the new one and, after the reopen, all ranges for it.
-func TestCrashWhileRangesFollow(t *testing.T) {
+func TestCrashDuringThroughputRaise(t *testing.T) {
 	t.Parallel()
 	disk := testdisk.NewCrashable(t)
 	b, s := newSplitBench(t, disk)
@@ -259,9 +259,9 @@ func TestCrashWhileRangesFollow(t *testing.T) {
 	}
 }
 
-// TestFailureWhileRangesFollow checks that the splitter repeats a split that failed at any step, and that
+// TestFailedSplitIsRepeated checks that the splitter repeats a split that failed at any step, and that
 // Close does not wait for the repetition.
-func TestFailureWhileRangesFollow(t *testing.T) {
+func TestFailedSplitIsRepeated(t *testing.T) {
 	t.Parallel()
 	for n := range 8 {
 		b, s := newSplitBench(t, testdisk.New(t))

@@ -172,7 +172,7 @@ func (c *Container) answer(ctx context.Context, st *container.State, s *containe
 		f.at.Settled = true
 	}
 	position, err := c.settled(ctx, s, f.at, seen)
-	return value.NewItem((*itemContainer)(c), f.rid, h, body, p.ID), s.Clamp(position), err
+	return value.NewItem((*containerAdapter)(c), f.rid, h, body, p.ID), s.Clamp(position), err
 }
 
 // absent returns the error for an item that does not exist, once its absence is durable.

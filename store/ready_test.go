@@ -77,9 +77,9 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// TestWaitersHonourTheirContext checks that a call that waits for another call's count of documents ends
+// TestCountWaitEndsWithContext checks that a call that waits for another call's count of documents ends
 // when its own context ends.
-func TestWaitersHonourTheirContext(t *testing.T) {
+func TestCountWaitEndsWithContext(t *testing.T) {
 	t.Parallel()
 	db, c := ranges(t, 1)
 	ended, cancel := context.WithCancel(t.Context())

@@ -118,7 +118,7 @@ func (c *Container) sweep(ctx context.Context, s *container.Partition, limit int
 		s.Announcing.Restart(0)
 	}
 	if rescan || now-s.Begun >= rescanEvery || now < s.Begun {
-		s.ExpiryPasses.Restart(0)
+		s.ExpiryPassPositions.Restart(0)
 		s.Begun = now
 	}
 	h := c.purgeLimitsFor(st, now, limit, force)
@@ -174,7 +174,7 @@ func (c *Container) trim(ctx context.Context, st *container.State, s *container.
 // sweepExpired purges at most h.room expired items.
 func (c *Container) sweepExpired(ctx context.Context, st *container.State, s *container.Partition, now int64,
 	h purgeLimits) (ttl.SweepResult, error) {
-	l := sweep.NewStep(st.Policy(), s.Scope, &s.ExpiryPasses, now, h.room)
+	l := sweep.NewStep(st.Policy(), s.Scope, &s.ExpiryPassPositions, now, h.room)
 	l.Delay = h.delay
 	if err := l.Take(ctx, c.ds.eng); err != nil {
 		return ttl.SweepResult{}, err

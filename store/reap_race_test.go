@@ -18,14 +18,14 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// midTransactionEngine is an engine that calls a function once in the middle of the next transaction,
+// midTransactionHookEngine is an engine that calls a function once in the middle of the next transaction,
 // after the transaction's closure and before its commit.
-type midTransactionEngine struct {
+type midTransactionHookEngine struct {
 	testdisk.Engine
 	happens atomic.Pointer[func()]
 }
 
-func (b *midTransactionEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+func (b *midTransactionHookEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) ([]engine.ScopePosition, error) {
 	return b.Engine.Update(ctx, scopes, func(t engine.Txn) error {
 		err := fn(t)
@@ -36,13 +36,13 @@ func (b *midTransactionEngine) Update(ctx context.Context, scopes [][]byte, fn f
 	}, ahead...)
 }
 
-// TestReaperMeetsWhatIsWrittenBehindIt checks that an item that expires while it is still being written,
+// TestReaperWithConcurrentWrites checks that an item that expires while it is still being written,
 // and that the reaper has passed meanwhile, is purged by a later sweep and logged as expired once.
-func TestReaperMeetsWhatIsWrittenBehindIt(t *testing.T) {
+func TestReaperWithConcurrentWrites(t *testing.T) {
 	t.Parallel()
-	var e *midTransactionEngine
+	var e *midTransactionHookEngine
 	b := newBenchOver(t, testdisk.New(t), `"defaultTtl":-1`, store.Options{Ranges: 1, ManualReaper: true},
-		func(p testdisk.Engine) engine.Engine { e = &midTransactionEngine{Engine: p}; return e })
+		func(p testdisk.Engine) engine.Engine { e = &midTransactionHookEngine{Engine: p}; return e })
 	defer b.close()
 	if _, err := b.c.ChangeSettings(b.ctx,
 		func(s *store.ContainerSettings) error {
@@ -81,9 +81,9 @@ func (d smallDisk) GetDiskUsage(string) (vfs.DiskUsage, error) {
 	return vfs.DiskUsage{AvailBytes: d.avail.Load(), TotalBytes: 1 << 40}, nil
 }
 
-// TestPurgesGoOnWhereTheDiskIsFull checks that purges continue on a full disk, although the time of a
+// TestPurgesOnFullDisk checks that purges continue on a full disk, although the time of a
 // container's last use can no longer be stored.
-func TestPurgesGoOnWhereTheDiskIsFull(t *testing.T) {
+func TestPurgesOnFullDisk(t *testing.T) {
 	t.Parallel()
 	var avail atomic.Uint64
 	avail.Store(1 << 40)
@@ -127,9 +127,9 @@ func TestPurgesGoOnWhereTheDiskIsFull(t *testing.T) {
 	avail.Store(1 << 40)
 }
 
-// TestClockThatIsSetBackStaysThere checks that concurrent calls of DB.Now do not move the clock forward
+// TestClockSetBackDuringNow checks that concurrent calls of DB.Now do not move the clock forward
 // again while it is set back.
-func TestClockThatIsSetBackStaysThere(t *testing.T) {
+func TestClockSetBackDuringNow(t *testing.T) {
 	testdisk.Pebble(t, "the machine's clock is moved, which servers of a database do not use")
 	t.Parallel()
 	ctx := context.Background()
@@ -169,9 +169,9 @@ func TestClockThatIsSetBackStaysThere(t *testing.T) {
 	askers.Wait()
 }
 
-// TestMetricsWhileAStoreIsRestored checks that Metrics succeeds, or fails with CodeUnavailable, while the
+// TestMetricsDuringRestore checks that Metrics succeeds, or fails with CodeUnavailable, while the
 // store is being restored.
-func TestMetricsWhileAStoreIsRestored(t *testing.T) {
+func TestMetricsDuringRestore(t *testing.T) {
 	testdisk.Pebble(t, "snapshots")
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":-1`, 1)
@@ -197,9 +197,9 @@ func TestMetricsWhileAStoreIsRestored(t *testing.T) {
 	askers.Wait()
 }
 
-// TestFeedGoesOnBehindARestoredDatabase checks that a reader of a change feed that has read changes lost
+// TestFeedAfterDatabaseRestore checks that a reader of a change feed that has read changes lost
 // by a restore of the database still gets every later change.
-func TestFeedGoesOnBehindARestoredDatabase(t *testing.T) {
+func TestFeedAfterDatabaseRestore(t *testing.T) {
 	testdisk.Pebble(t, "snapshots")
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":-1`, 1)

@@ -174,10 +174,10 @@ func TestReindexLargeDocument(t *testing.T) {
 	g.check()
 }
 
-// TestShapesRunOut checks the limit of recorded shapes (sets of property paths). Documents beyond it are
+// TestShapeLimit checks the limit of recorded shapes (sets of property paths). Documents beyond it are
 // stored without a recorded shape, and queries still find them. When the index is built again, shapes can
 // be recorded again.
-func TestShapesRunOut(t *testing.T) {
+func TestShapeLimit(t *testing.T) {
 	racetest.Sequential(t)
 	t.Parallel()
 	g := newIndexRig(t, 1, 1, false, `{}`)
@@ -289,9 +289,9 @@ func TestCheckFindsIndexFaults(t *testing.T) {
 	}
 }
 
-// TestDraftGoesStale checks that the index entries prepared before a transaction are computed again in it
-// if the second or the indexing policy has changed since.
-func TestDraftGoesStale(t *testing.T) {
+// TestStaleIndexEntriesAreRecomputed checks that the index entries prepared before a transaction are computed
+// again in it if the second or the indexing policy has changed since.
+func TestStaleIndexEntriesAreRecomputed(t *testing.T) {
 	t.Parallel()
 	g := newIndexRig(t, 1, 1, false, `{"compositeIndexes":[[{"path":"/a"},{"path":"/_ts"}]]}`)
 	defer g.db.Close()

@@ -177,9 +177,9 @@ func TestResourcesCrash(t *testing.T) {
 	}
 }
 
-// TestResourcesGoWithTheirOwners checks that the small resources of a dropped user, container or database
+// TestResourcesOfDroppedOwners checks that the small resources of a dropped user, container or database
 // are gone, also on disk, and that a Resources obtained before changes nothing any more.
-func TestResourcesGoWithTheirOwners(t *testing.T) {
+func TestResourcesOfDroppedOwners(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		name string
@@ -358,9 +358,9 @@ func parsed(t *testing.T, json string) definition.PartitionKey {
 	return k
 }
 
-// TestEncryptionKeysAreThere checks that a container cannot be created with a client encryption key that
-// its database does not have.
-func TestEncryptionKeysAreThere(t *testing.T) {
+// TestContainerWithMissingEncryptionKey checks that a container cannot be created with a client encryption
+// key that its database does not have.
+func TestContainerWithMissingEncryptionKey(t *testing.T) {
 	t.Parallel()
 	w := newResourceRig(t, testdisk.New(t))
 	defer w.close()

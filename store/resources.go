@@ -61,7 +61,7 @@ func (cat resourceCatalog) Change(ctx context.Context, fn func(*host.CatalogChan
 }
 
 // Resources returns the small resources of the catalog. Guard protects them.
-func (cat resourceCatalog) Resources() resource.ResourceSet { return cat.ds.cat.resources }
+func (cat resourceCatalog) Resources() resource.CatalogResources { return cat.ds.cat.resources }
 
 // Guard returns the mutex that protects the catalog in memory.
 func (cat resourceCatalog) Guard() *sync.RWMutex { return &cat.ds.mu }

@@ -29,9 +29,9 @@ func (p *pausingClock) Now() time.Time {
 	return p.VirtualClock.Now()
 }
 
-// TestScriptHoldsItsRange checks that while a stored procedure runs, reads of its range continue, and
+// TestRangeAccessDuringScript checks that while a stored procedure runs, reads of its range continue, and
 // writes wait until their context ends or their time limit has passed.
-func TestScriptHoldsItsRange(t *testing.T) {
+func TestRangeAccessDuringScript(t *testing.T) {
 	t.Parallel()
 	testdisk.Pebble(t, "its clock stops the script, which has the time of the database with another engine")
 	clock := &pausingClock{VirtualClock: ttl.NewManual(time.Unix(1_700_000_000, 0)),

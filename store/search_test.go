@@ -16,9 +16,9 @@ func searchPolicy(vectors string) string {
 		vectors)
 }
 
-// TestSearchIndexesChangeNothing checks that full-text and vector queries have the same results with and
+// TestSearchWithAndWithoutIndexes checks that full-text and vector queries have the same results with and
 // without their indexes, even if these contain expired documents.
-func TestSearchIndexesChangeNothing(t *testing.T) {
+func TestSearchWithAndWithoutIndexes(t *testing.T) {
 	racetest.Sequential(t)
 	t.Parallel()
 	for seed, vectors := range []string{"flat", "quantizedFlat", "diskANN", "flat"} {

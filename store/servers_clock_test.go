@@ -61,9 +61,9 @@ func twoServers(t *testing.T, spec string, clock *ttl.VirtualClock, machines [2]
 
 func unwatched(e engine.Engine) engine.Engine { return e }
 
-// TestServersHaveTheTimeOfTheirDatabase checks that servers whose system clocks differ agree on what has
+// TestServersUseDatabaseClock checks that servers whose system clocks differ agree on what has
 // expired, and that both use the database's clock for _ts.
-func TestServersHaveTheTimeOfTheirDatabase(t *testing.T) {
+func TestServersUseDatabaseClock(t *testing.T) {
 	t.Parallel()
 	clock := ttl.NewManual(time.Unix(1_700_000_000, 0))
 	ahead, behind := twoServers(t, `"defaultTtl":30`, clock,

@@ -233,9 +233,9 @@ func (m *catalogConflictEngine) Update(ctx context.Context, scopes [][]byte, fn 
 	return m.Engine.Update(ctx, scopes, fn, ahead...)
 }
 
-// TestOpenBesideAChangeOfTheCatalog checks that Open can undo a split while another store changes the
+// TestOpenBesideCatalogChange checks that Open can undo a split while another store changes the
 // catalog.
-func TestOpenBesideAChangeOfTheCatalog(t *testing.T) {
+func TestOpenBesideCatalogChange(t *testing.T) {
 	var m *interferingEngine
 	a, b := newServersOver(t, "", 1, func(e engine.Engine) engine.Engine {
 		m = &interferingEngine{Engine: e, Getter: e.(engine.Getter)}

@@ -91,9 +91,9 @@ func (b *testStore) wantGone(id string) {
 	}
 }
 
-// TestStatesOfSeveralStores checks that a change of a container by one store applies to the next read and
-// the next write of the other store.
-func TestStatesOfSeveralStores(t *testing.T) {
+// TestContainerChangesOfSeveralStores checks that a change of a container by one store applies to the next
+// read and the next write of the other store.
+func TestContainerChangesOfSeveralStores(t *testing.T) {
 	t.Parallel()
 	each := func(name, spec string, ranges int, fn func(t *testing.T, a, b *testStore)) {
 		t.Run(name, func(t *testing.T) {
@@ -226,9 +226,9 @@ func TestNumbersOfSeveralStores(t *testing.T) {
 	}
 }
 
-// TestStoresSideBySide lets two stores write to and change one container at random. It checks that no etag
+// TestConcurrentStores lets two stores write to and change one container at random. It checks that no etag
 // is used twice, and that both have the same documents in the end.
-func TestStoresSideBySide(t *testing.T) {
+func TestConcurrentStores(t *testing.T) {
 	t.Parallel()
 	a, b := newServers(t, `"changeFeedPolicy":{"retentionDuration":10}`, 2)
 	var mu sync.Mutex

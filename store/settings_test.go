@@ -130,9 +130,9 @@ func TestSettingsAreKept(t *testing.T) {
 	}
 }
 
-// TestMovesBesideEverything runs all kinds of operations concurrently on two containers, one the archive
-// of the other, created in either order. It checks that no deadlock occurs and no item is lost.
-func TestMovesBesideEverything(t *testing.T) {
+// TestArchiveMovesBesideOperations runs all kinds of operations concurrently on two containers, one the
+// archive of the other, created in either order. It checks that no deadlock occurs and no item is lost.
+func TestArchiveMovesBesideOperations(t *testing.T) {
 	t.Parallel()
 	for _, first := range []bool{false, true} {
 		b := newTestStore(t, `"defaultTtl":-1`, 2)

@@ -13,16 +13,16 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// queryShape is a typical query with limits for the documents and index entries that its first page may
+// queryReadLimit is a typical query with limits for the documents and index entries that its first page may
 // read; -1 means no limit. %d in the text stands for the number of documents.
-type queryShape struct {
+type queryReadLimit struct {
 	name, text, pk  string
 	loaded, entries int64 // at most; entries also as a share of the documents, see all
 	all             bool  // entries are of all documents
 }
 
-func shapes() []queryShape {
-	return []queryShape{
+func shapes() []queryReadLimit {
+	return []queryReadLimit{
 		{name: "id", text: "SELECT * FROM c WHERE c.id = '77'", loaded: 1, entries: 2},
 		{name: "count", text: "SELECT VALUE COUNT(1) FROM c"},
 		{name: "count of a quarter", text: "SELECT VALUE COUNT(1) FROM c WHERE c.status = 1", all: true},
@@ -84,9 +84,9 @@ func numbers(n int) (list string) {
 	return list + "1"
 }
 
-// TestShapes checks that typical queries that an index supports do not read more if the container has more
-// documents, whatever the order of their conditions.
-func TestShapes(t *testing.T) {
+// TestQueryReadsIndependentOfSize checks that typical queries that an index supports do not read more if the
+// container has more documents, whatever the order of their conditions.
+func TestQueryReadsIndependentOfSize(t *testing.T) {
 	racetest.Sequential(t)
 	t.Parallel()
 	read := map[string][]query.Stats{}

@@ -179,9 +179,9 @@ func (b *testStore) incarnation() uint32 {
 	return n
 }
 
-// TestRestoreIsANewIncarnation checks that objects, etags, LSNs and resource ids from before a restore are
+// TestReferencesFromBeforeRestore checks that objects, etags, LSNs and resource ids from before a restore are
 // refused after it, or identify nothing new.
-func TestRestoreIsANewIncarnation(t *testing.T) {
+func TestReferencesFromBeforeRestore(t *testing.T) {
 	testdisk.Pebble(t, "snapshots")
 	t.Parallel()
 	b := newTestStore(t, "", 1)

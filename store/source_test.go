@@ -185,9 +185,9 @@ func (g *indexRig) scopes() []Scope {
 	return append(list, Scope{Partition: definition.NewPartitionKey(jsondoc.StringValue("p1"))})
 }
 
-// TestSourcesAgree checks that the data sources of queries (scan.Source) return the same documents as
+// TestScanSources checks that the data sources of queries (scan.Source) return the same documents as
 // point reads, and that their index entries agree with the documents.
-func TestSourcesAgree(t *testing.T) {
+func TestScanSources(t *testing.T) {
 	racetest.Sequential(t)
 	t.Parallel()
 	for seed := range uint64(12) {

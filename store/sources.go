@@ -69,15 +69,15 @@ func (c *Container) scope(st *container.State, s Scope) (scan.ResolvedScope, err
 	return scan.Resolve(c.viewState(st, 0), st.InFormer(s))
 }
 
-// itemContainer is Container with the methods that its items (value.ItemContainer) and its transactions
+// containerAdapter is Container with the methods that its items (value.ItemContainer) and its transactions
 // (transaction.ContainerHost) need.
-type itemContainer Container
+type containerAdapter Container
 
 // Identity returns the container's names and numbers.
-func (c *itemContainer) Identity() *view.ContainerIdentity { return &c.items.Identity }
+func (c *containerAdapter) Identity() *view.ContainerIdentity { return &c.items.Identity }
 
 // Present returns the container's current state as a view.ContainerState, a plain value without locks.
-func (c *itemContainer) Present() *view.ContainerState {
+func (c *containerAdapter) Present() *view.ContainerState {
 	return (*Container)(c).viewState(c.state.Load(), (*Container)(c).moment())
 }
 

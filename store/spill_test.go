@@ -12,10 +12,10 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// TestQueriesGoOnInTemporaryFiles checks queries that need more memory than allowed, with a folder for
+// TestQueriesWithTemporaryFiles checks queries that need more memory than allowed, with a folder for
 // temporary files: they succeed, later pages continue from the stored rows until a write or an expiry
 // changes the result, and no file is left.
-func TestQueriesGoOnInTemporaryFiles(t *testing.T) {
+func TestQueriesWithTemporaryFiles(t *testing.T) {
 	t.Parallel()
 	temp := t.TempDir()
 	left := filepath.Join(temp, "spill-left.tmp") // by a process that was killed

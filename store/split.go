@@ -198,7 +198,7 @@ func (c *Container) newSplitting(st *container.State, s *container.Partition, bo
 	m := &rangeSplit{c: c, from: s, split: st.Rec.Split, recs: [2]record.Range{s.Rec, s.Rec}}
 	m.recs[0].Max, m.recs[1].Min = definition.EPKHex(bound), definition.EPKHex(bound)
 	m.recs[0].Number, m.recs[1].Number = st.Rec.Split.Lower, st.Rec.Split.To
-	var halves [2]view.Range
+	var halves [2]view.PartitionRange
 	for i, rec := range m.recs {
 		half, err := container.NewPartition(c.cid, rec)
 		if err != nil {

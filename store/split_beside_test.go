@@ -46,9 +46,9 @@ func (b *testStore) during(s *hookedEngine, id string, fn func(step int,
 	return halves, err
 }
 
-// TestEverybodyGoesOnBesideASplit checks that operations on the range, the container and the catalog
+// TestSplitBesideOperations checks that operations on the range, the container and the catalog
 // succeed while the range is being copied.
-func TestEverybodyGoesOnBesideASplit(t *testing.T) {
+func TestSplitBesideOperations(t *testing.T) {
 	t.Parallel()
 	b, s := newSplitBench(t, testdisk.New(t))
 	b.make(1500)

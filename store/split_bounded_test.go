@@ -19,10 +19,10 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// gateCountingEngine is an engine that counts the keys that are read and written each time a container's
+// gateKeyCountingEngine is an engine that counts the keys that are read and written each time a container's
 // gate (its lock) is held exclusively. It can call a function at each view of a split that begins while
 // nobody holds the gate.
-type gateCountingEngine struct {
+type gateKeyCountingEngine struct {
 	testdisk.Engine
 	guarded atomic.Pointer[watchedContainer] // nil: nobody watches
 
@@ -39,11 +39,11 @@ type watchedContainer struct {
 
 // watch starts counting for a container. between, unless it is nil, is called at views of a split while
 // nobody holds the gate.
-func (e *gateCountingEngine) watch(c *Container, between func()) {
+func (e *gateKeyCountingEngine) watch(c *Container, between func()) {
 	e.guarded.Store(&watchedContainer{c, between})
 }
 
-func (e *gateCountingEngine) touch() {
+func (e *gateKeyCountingEngine) touch() {
 	w := e.guarded.Load()
 	if w == nil || w.c.Inside() >= 0 {
 		return
@@ -57,56 +57,56 @@ func (e *gateCountingEngine) touch() {
 	e.most = max(e.most, e.keys)
 }
 
-func (e *gateCountingEngine) View(ctx context.Context, fn func(engine.Reader) error) error {
+func (e *gateKeyCountingEngine) View(ctx context.Context, fn func(engine.Reader) error) error {
 	if w := e.guarded.Load(); w != nil && ctx.Value(splitContextKey{}) != nil && w.c.Inside() == 0 {
 		w.between()
 	}
-	return e.Engine.View(ctx, func(r engine.Reader) error { return fn(gateCountingReader{r, e}) })
+	return e.Engine.View(ctx, func(r engine.Reader) error { return fn(gateKeyCountingReader{r, e}) })
 }
 
-func (e *gateCountingEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+func (e *gateKeyCountingEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) ([]engine.ScopePosition, error) {
-	return e.Engine.Update(ctx, scopes, func(t engine.Txn) error { return fn(gateCountingTxn{t, e}) },
+	return e.Engine.Update(ctx, scopes, func(t engine.Txn) error { return fn(gateKeyCountingTxn{t, e}) },
 		ahead...)
 }
 
-type gateCountingReader struct {
+type gateKeyCountingReader struct {
 	engine.Reader
-	e *gateCountingEngine
+	e *gateKeyCountingEngine
 }
 
-func (r gateCountingReader) Get(key []byte) ([]byte, error) { r.e.touch(); return r.Reader.Get(key) }
+func (r gateKeyCountingReader) Get(key []byte) ([]byte, error) { r.e.touch(); return r.Reader.Get(key) }
 
-func (r gateCountingReader) Scan(rg engine.Range, reverse bool) engine.Iterator {
-	return gateCountingIterator{r.Reader.Scan(rg, reverse), r.e}
+func (r gateKeyCountingReader) Scan(rg engine.Range, reverse bool) engine.Iterator {
+	return gateKeyCountingIterator{r.Reader.Scan(rg, reverse), r.e}
 }
 
-type gateCountingIterator struct {
+type gateKeyCountingIterator struct {
 	engine.Iterator
-	e *gateCountingEngine
+	e *gateKeyCountingEngine
 }
 
-func (i gateCountingIterator) Next() bool { i.e.touch(); return i.Iterator.Next() }
+func (i gateKeyCountingIterator) Next() bool { i.e.touch(); return i.Iterator.Next() }
 
-type gateCountingTxn struct {
+type gateKeyCountingTxn struct {
 	engine.Txn
-	e *gateCountingEngine
+	e *gateKeyCountingEngine
 }
 
-func (t gateCountingTxn) Set(key, value []byte)      { t.e.touch(); t.Txn.Set(key, value) }
-func (t gateCountingTxn) Delete(key []byte)          { t.e.touch(); t.Txn.Delete(key) }
-func (t gateCountingTxn) DeleteRange(r engine.Range) { t.e.touch(); t.Txn.DeleteRange(r) }
+func (t gateKeyCountingTxn) Set(key, value []byte)      { t.e.touch(); t.Txn.Set(key, value) }
+func (t gateKeyCountingTxn) Delete(key []byte)          { t.e.touch(); t.Txn.Delete(key) }
+func (t gateKeyCountingTxn) DeleteRange(r engine.Range) { t.e.touch(); t.Txn.DeleteRange(r) }
 
 // splitContextKey is the key of a context value that marks the engine calls of a split.
 type splitContextKey struct{}
 
-func openCounting(t *testing.T) (*gateCountingEngine, *DB, *Container) {
+func openCounting(t *testing.T) (*gateKeyCountingEngine, *DB, *Container) {
 	t.Helper()
 	p, err := testdisk.NewCrashable(t).Open(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &gateCountingEngine{Engine: p}
+	e := &gateKeyCountingEngine{Engine: p}
 	db, err := Open(t.Context(), e, Options{Clock: ttl.NewManual(time.Unix(1_700_000_000, 0)),
 		ManualReaper: true})
 	if err != nil {
@@ -152,10 +152,10 @@ func soundAfterSplit(t *testing.T, db *DB, c *Container, documents int64) {
 	}
 }
 
-// TestSplitHoldsTheGateForFewKeys checks that a split reads and writes a limited number of keys while it
+// TestSplitKeysUnderLock checks that a split reads and writes a limited number of keys while it
 // holds the container's gate (its lock), however large the range is and however much is written during the
 // copy.
-func TestSplitHoldsTheGateForFewKeys(t *testing.T) {
+func TestSplitKeysUnderLock(t *testing.T) {
 	racetest.Sequential(t)
 	t.Parallel()
 	// An item and an entry of a log have a few keys each here: two versions' terms, their feed entries,
@@ -186,9 +186,9 @@ func TestSplitHoldsTheGateForFewKeys(t *testing.T) {
 	}
 }
 
-// TestIndexingPolicyChangedBesideASplit checks that a split starts its copy again if the indexing policy
+// TestIndexingPolicyChangeDuringSplit checks that a split starts its copy again if the indexing policy
 // changes, and leaves no index entries of the former policy.
-func TestIndexingPolicyChangedBesideASplit(t *testing.T) {
+func TestIndexingPolicyChangeDuringSplit(t *testing.T) {
 	t.Parallel()
 	e, db, c := openCounting(t)
 	for i := range 700 {
@@ -224,9 +224,9 @@ func TestIndexingPolicyChangedBesideASplit(t *testing.T) {
 	soundAfterSplit(t, db, c, 700)
 }
 
-// TestSplitGivesUp checks that a split ends with the right error and leaves nothing behind if, at any
+// TestCanceledSplit checks that a split ends with the right error and leaves nothing behind if, at any
 // step, its container or database is dropped, its context ends or the store is closed.
-func TestSplitGivesUp(t *testing.T) {
+func TestCanceledSplit(t *testing.T) {
 	t.Parallel()
 	for _, one := range []struct {
 		name string

@@ -265,9 +265,9 @@ func TestFailureInASplit(t *testing.T) {
 	}
 }
 
-// TestSplitBetweenLooks checks that point reads, which take no lock, are correct if the range is split
+// TestPointReadsDuringSplit checks that point reads, which take no lock, are correct if the range is split
 // between any two of their engine calls.
-func TestSplitBetweenLooks(t *testing.T) {
+func TestPointReadsDuringSplit(t *testing.T) {
 	t.Parallel()
 	b, s := newSplitBench(t, testdisk.New(t))
 	b.make(12)

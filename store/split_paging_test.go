@@ -151,9 +151,9 @@ func TestPagesAcrossSplits(t *testing.T) {
 	}
 }
 
-// TestPagesGoOnInTheHalves checks that a query over one range can continue in each of the halves, with its
-// continuation from before the split.
-func TestPagesGoOnInTheHalves(t *testing.T) {
+// TestRangeContinuationAfterSplit checks that a query over one range can continue in each of the halves, with
+// its continuation from before the split.
+func TestRangeContinuationAfterSplit(t *testing.T) {
 	racetest.Sequential(t)
 	t.Parallel()
 	for seed := range uint64(racetest.Campaign(8, 4)) {

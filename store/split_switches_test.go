@@ -58,9 +58,9 @@ func (w *settingsWorkload) turn() {
 	}
 }
 
-// TestSplitBesideSwitches splits a range while its logs are turned on and off and the clock is set back,
-// and checks the items after the split, and after a crash at any step.
-func TestSplitBesideSwitches(t *testing.T) {
+// TestSplitDuringSettingChanges splits a range while its logs are turned on and off and the clock is set
+// back, and checks the items after the split, and after a crash at any step.
+func TestSplitDuringSettingChanges(t *testing.T) {
 	t.Parallel()
 	first := metamorphic.FirstSeed()
 	for seed := first; seed < first+4; seed++ {

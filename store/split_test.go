@@ -245,9 +245,9 @@ func TestSplitOfOneKey(t *testing.T) {
 	}
 }
 
-// TestSplitKeepsTheDeadDead checks that expired items, and items deleted with their whole partition key,
+// TestSplitKeepsGhostsInvisible checks that expired items, and items deleted with their whole partition key,
 // stay invisible after a split if they are not purged yet.
-func TestSplitKeepsTheDeadDead(t *testing.T) {
+func TestSplitKeepsGhostsInvisible(t *testing.T) {
 	t.Parallel()
 	for _, sweepFirst := range []bool{false, true} {
 		b := newTestStore(t, `"defaultTtl":-1`, 1)
@@ -318,9 +318,9 @@ func TestSplitWhileReindexing(t *testing.T) {
 	}
 }
 
-// TestNobodyNoticesASplit checks that concurrent writers and readers of items get correct results and no
-// errors during splits.
-func TestNobodyNoticesASplit(t *testing.T) {
+// TestReadsAndWritesDuringSplit checks that concurrent writers and readers of items get correct results and
+// no errors during splits.
+func TestReadsAndWritesDuringSplit(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":-1`, 1)
 	defer b.close()

@@ -39,9 +39,9 @@ func (h *blockingEngine) Update(ctx context.Context, scopes [][]byte, fn func(en
 	}, ahead...)
 }
 
-// TestNobodyWaitsBeyondTheirDeadline checks that while a transaction blocks one range, and a change of the
+// TestDeadlinesBesideBlockedRange checks that while a transaction blocks one range, and a change of the
 // container's policy waits for it, every other operation succeeds or fails within its time limit.
-func TestNobodyWaitsBeyondTheirDeadline(t *testing.T) {
+func TestDeadlinesBesideBlockedRange(t *testing.T) {
 	ctx := t.Context()
 	e, err := testdisk.NewCrashable(t).Open(ctx)
 	if err != nil {

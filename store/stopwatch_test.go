@@ -66,9 +66,9 @@ func expiredItems(t *testing.T, limit time.Duration) (*testStore, *steppingClock
 	return b, wall
 }
 
-// TestWalksLookAtTheirContext checks that every operation that passes over many expired items ends when
+// TestScansEndWithContext checks that every operation that passes over many expired items ends when
 // its context ends.
-func TestWalksLookAtTheirContext(t *testing.T) {
+func TestScansEndWithContext(t *testing.T) {
 	t.Parallel()
 	b, _ := expiredItems(t, 0)
 	ask := func(text string) func(context.Context) error {
@@ -142,9 +142,9 @@ func pages(t *testing.T, want string, page func(from string) (ids []string, next
 	}
 }
 
-// TestPagesOverTheDead checks that a page that passes over many expired items ends at its time limit, and
-// that the next page continues where it stopped.
-func TestPagesOverTheDead(t *testing.T) {
+// TestPagesOverExpiredItems checks that a page that passes over many expired items ends at its time limit,
+// and that the next page continues where it stopped.
+func TestPagesOverExpiredItems(t *testing.T) {
 	racetest.Sequential(t)
 	t.Parallel()
 	var limit time.Duration

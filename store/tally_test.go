@@ -11,10 +11,10 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TestCountsFollowEveryChange compares the results of COUNT and GROUP BY with the documents after each of
+// TestCountsAfterRandomOperations compares the results of COUNT and GROUP BY with the documents after each of
 // many random operations. It runs each query several times, so that the numbers of index entries are
 // cached.
-func TestCountsFollowEveryChange(t *testing.T) {
+func TestCountsAfterRandomOperations(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(racetest.Campaign(4, 2)) {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {

@@ -127,9 +127,9 @@ func TestTransactRefuses(t *testing.T) {
 	}
 }
 
-// TestTransactIsLeftBehind checks that a function that does not return blocks its range only until the
+// TestTransactThatDoesNotReturn checks that a function that does not return blocks its range only until the
 // time limit of the transaction.
-func TestTransactIsLeftBehind(t *testing.T) {
+func TestTransactThatDoesNotReturn(t *testing.T) {
 	wall := ttl.NewManual(time.Unix(0, 0))
 	b := newBenchWith(t, testdisk.New(t), "", store.Options{Ranges: 1, ManualReaper: true, Wall: wall})
 	defer b.close()

@@ -17,9 +17,9 @@ import (
 	"github.com/mayflydb/mayfly/internal/roundtrips"
 )
 
-// TestTripsOfPostgres counts the round trips of each operation on connections to PostgreSQL, and checks
-// that they are at most those in the golden table of TestTrips.
-func TestTripsOfPostgres(t *testing.T) {
+// TestRoundTripsOfPostgres counts the round trips of each operation on connections to PostgreSQL, and checks
+// that they are at most those in the golden table of TestRoundTrips.
+func TestRoundTripsOfPostgres(t *testing.T) {
 	at, err := url.Parse(pgschema.URL(t))
 	if err != nil {
 		t.Fatal(err)
@@ -35,7 +35,7 @@ func TestTripsOfPostgres(t *testing.T) {
 			o := postgres.Options{URL: proxied.String(), AllowUnsafe: true,
 				Logger: slog.New(slog.DiscardHandler),
 				Schema: pgschema.New(t)}
-			tr := &tripCounter{t: t}
+			tr := &roundTripCounter{t: t}
 			turn := roundtrips.NewCountingLock()
 			tr.open = func() engine.Engine {
 				e, err := postgres.Open(t.Context(), o)

@@ -11,10 +11,10 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// observation is one read by a test: what was known about the items before it, and which items it
+// checkedRead is one read by a test: what was known about the items before it, and which items it
 // returned.
-type observation struct {
-	y      *boundaryRig
+type checkedRead struct {
+	y      *expiryBoundaryRig
 	how    string
 	before int64
 	known  [plots]knownLifetime
@@ -22,10 +22,10 @@ type observation struct {
 	open   int64 // shown items that nothing can be said of: leased ones that were just being written
 }
 
-// knownLifetime holds the values of a boundaryItem at the beginning of a read.
+// knownLifetime holds the values of a expiryBoundaryItem at the beginning of a read.
 type knownLifetime struct{ writes, until, dead int64 }
 
-func (g *observation) begin() {
+func (g *checkedRead) begin() {
 	g.open = 0
 	for i := range g.known {
 		p := &g.y.plots[i]
@@ -35,15 +35,15 @@ func (g *observation) begin() {
 	g.before = g.y.now()
 }
 
-// settled reports whether the i-th boundaryItem was not written between the beginning of the read and now,
-// so that its known lifetime applies to what the read returned.
-func (g *observation) settled(i int) bool {
+// settled reports whether the i-th expiryBoundaryItem was not written between the beginning of the read and
+// now, so that its known lifetime applies to what the read returned.
+func (g *checkedRead) settled(i int) bool {
 	return g.known[i].writes%2 == 0 && g.known[i].writes == g.y.plots[i].writes.Load()
 }
 
 // show records that the read has returned an item, and fails the test if the item had expired before the
 // read. Unless the item is leased, its expiry follows from its body and ts.
-func (g *observation) show(body jsondoc.Value, ts int64) {
+func (g *checkedRead) show(body jsondoc.Value, ts int64) {
 	i, err := strconv.Atoi(body.Member("id").Str())
 	if err != nil || g.shown[i] {
 		g.y.t.Errorf("%s: shown twice, or wrong: %s (%v)", g.how, body.Raw(), err)
@@ -69,7 +69,7 @@ func (g *observation) show(body jsondoc.Value, ts int64) {
 
 // end checks that the read has returned all live items of a partition, or of all partitions if partition
 // is negative.
-func (g *observation) end(partition int) {
+func (g *checkedRead) end(partition int) {
 	after := g.y.now()
 	var judged, shown int64
 	for i := range g.known {
@@ -89,7 +89,7 @@ func (g *observation) end(partition int) {
 
 // count adds a read to the statistics of the test: judged items, of which shown were returned. after is
 // the second at the end of the read.
-func (g *observation) count(judged, shown, after int64) {
+func (g *checkedRead) count(judged, shown, after int64) {
 	judged, shown = judged-g.open, shown-g.open
 	g.y.judged.Add(judged)
 	g.y.shown.Add(shown)
@@ -101,8 +101,8 @@ func (g *observation) count(judged, shown, after int64) {
 
 // read reads the items again and again until the test ends, by each kind of read in turn, and checks each
 // result.
-func (y *boundaryRig) read(seed uint64) {
-	g := &observation{y: y}
+func (y *expiryBoundaryRig) read(seed uint64) {
+	g := &checkedRead{y: y}
 	r := rand.New(rand.NewPCG(seed, 6))
 	latest, versions := store.ChangesStart{}, store.ChangesStart{Now: true}
 	ways := []struct {
@@ -144,7 +144,7 @@ func scope(partition int) store.Scope {
 	return store.Scope{Partition: pk(strconv.Itoa(partition))}
 }
 
-func (g *observation) point(p *boundaryItem) error {
+func (g *checkedRead) point(p *expiryBoundaryItem) error {
 	dead, writes, until, before := p.dead.Load(), p.writes.Load(), p.until.Load(), g.y.now()
 	it, _, err := g.y.c.Read(g.y.ctx, pk(p.partition), p.id, store.ReadOptions{})
 	after := g.y.now()
@@ -161,7 +161,7 @@ func (g *observation) point(p *boundaryItem) error {
 	return nil
 }
 
-func (g *observation) many(partition int) error {
+func (g *checkedRead) many(partition int) error {
 	var keys []store.Key
 	for i := range g.y.plots {
 		if p := &g.y.plots[i]; partition < 0 || i%partitions == partition {
@@ -173,13 +173,13 @@ func (g *observation) many(partition int) error {
 	return g.items(items, partition, err)
 }
 
-func (g *observation) list(partition int) error {
+func (g *checkedRead) list(partition int) error {
 	g.begin()
 	page, _, err := g.y.c.List(g.y.ctx, store.ListOptions{Scope: scope(partition), MaxItems: -1})
 	return g.items(page.Items, partition, err)
 }
 
-func (g *observation) items(items []store.Item, partition int, err error) error {
+func (g *checkedRead) items(items []store.Item, partition int, err error) error {
 	if err != nil {
 		return err
 	}
@@ -190,7 +190,7 @@ func (g *observation) items(items []store.Item, partition int, err error) error 
 	return nil
 }
 
-func (g *observation) query(text string, partition int) error {
+func (g *checkedRead) query(text string, partition int) error {
 	g.begin()
 	page, _, err := g.y.c.Query(g.y.ctx,
 		store.QueryRequest{Text: text, ListOptions: store.ListOptions{Scope: scope(partition), MaxItems: -1}})
@@ -210,7 +210,7 @@ func (g *observation) query(text string, partition int) error {
 
 // total counts the items by a query. The count must be at least the number of items that were alive during
 // the whole query, and at most that of items that were alive at some time of it.
-func (g *observation) total(partition int) error {
+func (g *checkedRead) total(partition int) error {
 	g.begin()
 	page, _, err := g.y.c.Query(g.y.ctx, store.QueryRequest{Text: "SELECT VALUE COUNT(1) FROM c",
 		ListOptions: store.ListOptions{Scope: scope(partition)}})
@@ -238,7 +238,7 @@ func (g *observation) total(partition int) error {
 	return nil
 }
 
-func (g *observation) feed(partition int) error {
+func (g *checkedRead) feed(partition int) error {
 	g.begin()
 	page, _, err := g.y.c.Changes(g.y.ctx, store.ChangesRequest{Scope: scope(partition), MaxItems: -1})
 	if err != nil {
@@ -253,7 +253,7 @@ func (g *observation) feed(partition int) error {
 
 // follow reads the next page of a change feed and advances the position at. The feed of latest versions
 // must contain live items only, and that of all versions no expiry before its time.
-func (g *observation) follow(at *store.ChangesStart, mode store.ChangeMode) error {
+func (g *checkedRead) follow(at *store.ChangesStart, mode store.ChangeMode) error {
 	g.begin()
 	page, _, err := g.y.c.Changes(g.y.ctx, store.ChangesRequest{Mode: mode, Start: *at, MaxItems: -1})
 	if mode == store.AllVersions && is(err, fault.CodeBadRequest) { // it fell behind the retention
@@ -292,7 +292,7 @@ func (g *observation) follow(at *store.ChangesStart, mode store.ChangeMode) erro
 
 // batch reads items by a batch and checks the results: an item of one partition if atomic, or else all
 // items of the partition, or of all partitions if partition is negative.
-func (g *observation) batch(partition int, atomic bool) error {
+func (g *checkedRead) batch(partition int, atomic bool) error {
 	var ops []store.Operation
 	for i := range g.y.plots {
 		if p := &g.y.plots[i]; partition < 0 || i%partitions == partition {

@@ -28,10 +28,10 @@ const (
 	partitions = 4
 )
 
-// boundaryItem is a key under which one item after the other is written, with the lifetime of the last one
-// as its writer knows it. A write never shortens the life of a live item, so until is also valid during
+// expiryBoundaryItem is a key under which one item after the other is written, with the lifetime of the last
+// one as its writer knows it. A write never shortens the life of a live item, so until is also valid during
 // the next write.
-type boundaryItem struct {
+type expiryBoundaryItem struct {
 	id, partition string
 	kind          int
 
@@ -48,9 +48,9 @@ const (
 	kinds
 )
 
-// boundaryRig is a container with its boundaryItems, which concurrent goroutines write and read around
+// expiryBoundaryRig is a container with its boundaryItems, which concurrent goroutines write and read around
 // their expiry.
-type boundaryRig struct {
+type expiryBoundaryRig struct {
 	t           *testing.T
 	ctx         context.Context
 	clock       *ttl.VirtualClock
@@ -58,7 +58,7 @@ type boundaryRig struct {
 	d           *store.Database
 	c           *store.Container
 	short, long int64 // the defaults, between which it goes to and fro
-	plots       [plots]boundaryItem
+	plots       [plots]expiryBoundaryItem
 
 	// the number of checked results; of items rightly returned and rightly missing; and of results during
 	// which the clock moved
@@ -94,9 +94,9 @@ func TestNothingExpiredIsReturned(t *testing.T) {
 	})
 }
 
-func newBoundaryRig(t *testing.T, clock *ttl.VirtualClock, short, long int64) *boundaryRig {
+func newBoundaryRig(t *testing.T, clock *ttl.VirtualClock, short, long int64) *expiryBoundaryRig {
 	t.Helper()
-	y := &boundaryRig{t: t, ctx: context.Background(), clock: clock, short: short, long: long,
+	y := &expiryBoundaryRig{t: t, ctx: context.Background(), clock: clock, short: short, long: long,
 		enough: metamorphic.Judgments / 2}
 	e, err := testdisk.New(t).Open(y.ctx)
 	if err != nil {
@@ -121,7 +121,7 @@ func newBoundaryRig(t *testing.T, clock *ttl.VirtualClock, short, long int64) *b
 	return y
 }
 
-func (y *boundaryRig) run(more ...func()) {
+func (y *expiryBoundaryRig) run(more ...func()) {
 	jobs := []func(){
 		func() { y.write(0) },
 		func() { y.write(1) },
@@ -143,12 +143,12 @@ func (y *boundaryRig) run(more ...func()) {
 	}
 }
 
-func (y *boundaryRig) over() bool { return y.judged.Load() >= y.enough || y.t.Failed() }
+func (y *expiryBoundaryRig) over() bool { return y.judged.Load() >= y.enough || y.t.Failed() }
 
-func (y *boundaryRig) now() int64 { return y.d.Now().Unix() }
+func (y *expiryBoundaryRig) now() int64 { return y.d.Now().Unix() }
 
 // tend changes the container's default TTL and purges expired items repeatedly, until the test ends.
-func (y *boundaryRig) tend() {
+func (y *expiryBoundaryRig) tend() {
 	for n := 0; !y.over(); n++ {
 		spec := y.c.Info().Spec
 		spec.DefaultTTL = ttl.Seconds([]int64{y.short, y.long}[n%2])
@@ -166,8 +166,8 @@ func (y *boundaryRig) tend() {
 	}
 }
 
-// write writes every second boundaryItem in turn, beginning with number half, until the test ends.
-func (y *boundaryRig) write(half int) {
+// write writes every second expiryBoundaryItem in turn, beginning with number half, until the test ends.
+func (y *expiryBoundaryRig) write(half int) {
 	r := rand.New(rand.NewPCG(uint64(half), 5))
 	for i := half; !y.over(); i = (i + 2) % plots {
 		y.use(r, &y.plots[i])
@@ -177,7 +177,7 @@ func (y *boundaryRig) write(half int) {
 
 // use writes p by a random kind of write. Whether the write succeeds shows whether there was an item,
 // which is checked.
-func (y *boundaryRig) use(r *rand.Rand, p *boundaryItem) {
+func (y *expiryBoundaryRig) use(r *rand.Rand, p *expiryBoundaryItem) {
 	until, dead, before := p.until.Load(), p.dead.Load(), y.now()
 	if before+1 < dead && r.IntN(3) > 0 {
 		runtime.Gosched()
@@ -226,7 +226,7 @@ func (y *boundaryRig) use(r *rand.Rand, p *boundaryItem) {
 
 // publish records how long the item that was just written lives, after taking a lease on it if p is
 // leased.
-func (y *boundaryRig) publish(r *rand.Rand, p *boundaryItem, it store.Item, life int64) {
+func (y *expiryBoundaryRig) publish(r *rand.Rand, p *expiryBoundaryItem, it store.Item, life int64) {
 	until, dead := it.Timestamp()+life, it.Timestamp()+life
 	switch p.kind {
 	case inherits:
@@ -254,7 +254,7 @@ func raiseTo(at *atomic.Int64, n int64) {
 
 // check fails the test if a call between the seconds before and after found an item that had expired at
 // dead, or missed one that lives until until. how names the call.
-func (y *boundaryRig) check(how string, p *boundaryItem, found bool, dead, until, before, after int64) {
+func (y *expiryBoundaryRig) check(how string, p *expiryBoundaryItem, found bool, dead, until, before, after int64) {
 	switch {
 	case found && dead <= before:
 		y.t.Errorf("%s: %s had expired at %d; a call from %d to %d found it", how, p.id, dead, before, after)

@@ -52,9 +52,9 @@ func (b *testStore) wantIDs(what, want string) {
 	}
 }
 
-// TestExplainWithAPath checks that ExplainItem reports the time from which an item's time to live counts,
-// and why.
-func TestExplainWithAPath(t *testing.T) {
+// TestExplainWithTTLPropertyPath checks that ExplainItem reports the time from which an item's time to live
+// counts, and why.
+func TestExplainWithTTLPropertyPath(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":10`, 1)
 	defer b.close()
@@ -85,8 +85,9 @@ func TestExplainWithAPath(t *testing.T) {
 		inspect.SourceContainer)
 }
 
-// TestDryRunOfAPath checks that a dry run of a new ttlPropertyPath predicts the effects of the change.
-func TestDryRunOfAPath(t *testing.T) {
+// TestDryRunTTLPropertyPath checks that a dry run of a new ttlPropertyPath predicts the effects of the
+// change.
+func TestDryRunTTLPropertyPath(t *testing.T) {
 	t.Parallel()
 	for _, exact := range []int64{0, 1} { // looked at one by one, or taken for many
 		b := newTestStore(t, `"defaultTtl":10`, 1)
@@ -127,9 +128,9 @@ func TestDryRunOfAPath(t *testing.T) {
 	}
 }
 
-// TestEventsAndArchiveWithAPath checks that an item that expires by a property is logged once and
+// TestExpiryByTTLPropertyPath checks that an item that expires by a property is logged once and
 // archived, even if its expiry time lies before the log and the archive were set up.
-func TestEventsAndArchiveWithAPath(t *testing.T) {
+func TestExpiryByTTLPropertyPath(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":10`, 1)
 	defer b.close()
@@ -178,9 +179,9 @@ func TestEventsAndArchiveWithAPath(t *testing.T) {
 	checkClean(t, b.db)
 }
 
-// TestLeaseWithAPath checks that a lease suspends an expiry by a property, and that a change of the
+// TestLeaseWithTTLPropertyPath checks that a lease suspends an expiry by a property, and that a change of the
 // ttlPropertyPath during the lease does not prevent the expiry after it.
-func TestLeaseWithAPath(t *testing.T) {
+func TestLeaseWithTTLPropertyPath(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":10`, 1)
 	defer b.close()
@@ -214,9 +215,9 @@ func TestLeaseWithAPath(t *testing.T) {
 	}
 }
 
-// TestImportWithAPath checks that an import with a remaining time to live is refused if it contradicts the
-// property from which the time to live counts.
-func TestImportWithAPath(t *testing.T) {
+// TestImportWithTTLPropertyPath checks that an import with a remaining time to live is refused if it
+// contradicts the property from which the time to live counts.
+func TestImportWithTTLPropertyPath(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":10`, 1)
 	defer b.close()
@@ -240,9 +241,9 @@ func TestImportWithAPath(t *testing.T) {
 	b.wantIDs("after 15 seconds", "")
 }
 
-// TestClockWithAPath checks that a clock cannot be set back behind the last expiry, for items whose time
-// to live counts from a property and for others.
-func TestClockWithAPath(t *testing.T) {
+// TestClockWithTTLPropertyPath checks that a clock cannot be set back behind the last expiry, for items whose
+// time to live counts from a property and for others.
+func TestClockWithTTLPropertyPath(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":100`, 1)
 	defer b.close()
@@ -261,8 +262,8 @@ func TestClockWithAPath(t *testing.T) {
 	}
 }
 
-// TestSplitWithAPath checks a split while the ttlPropertyPath of the container is being changed.
-func TestSplitWithAPath(t *testing.T) {
+// TestSplitDuringTTLPathChange checks a split while the ttlPropertyPath of the container is being changed.
+func TestSplitDuringTTLPathChange(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":100`, 1)
 	defer b.close()
@@ -300,9 +301,9 @@ func TestSplitWithAPath(t *testing.T) {
 	}
 }
 
-// TestPathSurvivesCrashes checks that the same items are visible after a crash at any step of a change of
+// TestTTLPropertyPathCrash checks that the same items are visible after a crash at any step of a change of
 // the ttlPropertyPath and of the reindexing after it, and that the reindexing is completed in the end.
-func TestPathSurvivesCrashes(t *testing.T) {
+func TestTTLPropertyPathCrash(t *testing.T) {
 	t.Parallel()
 	ctx, fs := context.Background(), testdisk.NewCrashable(t)
 	clock := ttl.NewManual(time.Unix(pathBegan, 0))

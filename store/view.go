@@ -80,7 +80,7 @@ func (c *Container) viewState(st *container.State, now int64) *view.ContainerSta
 		Lives: st.LifeRules,
 		Terms: st.Terms, Olders: st.OlderIndexers, Tombstones: st.Tombstones,
 		Versions: st.Retention(), Expiries: st.EventRetention(), Logs: st.Rec.Log != nil,
-		Ranges: make([]view.Range, len(st.Ranges)),
+		Ranges: make([]view.PartitionRange, len(st.Ranges)),
 	}
 	for i, r := range st.Ranges {
 		s.Ranges[i] = r.Plain()

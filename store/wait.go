@@ -92,7 +92,7 @@ func (c *Container) sleep(ctx context.Context, change <-chan struct{}, wake int6
 type itemWait struct {
 	c     *Container
 	req   WaitRequest
-	place inspect.ItemLocation
+	place inspect.ItemKey
 	out   WaitResult
 }
 

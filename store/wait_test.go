@@ -150,9 +150,9 @@ func TestWaitForFeed(t *testing.T) {
 	}
 }
 
-// TestWaitByTheDatabasesClock checks that Wait uses the clock of its database, even if that stops
+// TestWaitByDatabaseClock checks that Wait uses the clock of its database, even if that stops
 // following the server's clock during the wait.
-func TestWaitByTheDatabasesClock(t *testing.T) {
+func TestWaitByDatabaseClock(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":10`, 1)
 	defer b.close()
@@ -171,8 +171,8 @@ func TestWaitByTheDatabasesClock(t *testing.T) {
 	}
 }
 
-// TestWaitForTheReaper checks that a purge by the background reaper ends a wait for WaitPurged.
-func TestWaitForTheReaper(t *testing.T) {
+// TestWaitForReaper checks that a purge by the background reaper ends a wait for WaitPurged.
+func TestWaitForReaper(t *testing.T) {
 	t.Parallel()
 	b := newBenchWith(t, testdisk.New(t), `"defaultTtl":10`, store.Options{Ranges: 1})
 	defer b.close()
@@ -185,8 +185,8 @@ func TestWaitForTheReaper(t *testing.T) {
 	b.waitFor(store.WaitQuiet, "").over()
 }
 
-// TestWaitEndsWithTheContainer checks that Wait fails if its container is dropped or the store is closed.
-func TestWaitEndsWithTheContainer(t *testing.T) {
+// TestWaitForDroppedContainer checks that Wait fails if its container is dropped or the store is closed.
+func TestWaitForDroppedContainer(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, "", 1)
 	b.mortal("a", 0)

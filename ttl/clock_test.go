@@ -324,7 +324,7 @@ func TestClockModel(t *testing.T) {
 	})
 }
 
-func TestClockInManyHands(t *testing.T) {
+func TestConcurrentClockUse(t *testing.T) {
 	base := ttl.NewManual(noon)
 	c := ttl.NewVirtualClock(base)
 	var wg sync.WaitGroup

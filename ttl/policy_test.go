@@ -158,9 +158,9 @@ func cutoff(at int64) string {
 	return strconv.FormatInt(at, 10)
 }
 
-// TestWithLeavesThePolicy checks that Policy.With does not change the policy on which it is called,
+// TestWithKeepsOriginalPolicy checks that Policy.With does not change the policy on which it is called,
 // although the new policy may share its list of floors.
-func TestWithLeavesThePolicy(t *testing.T) {
+func TestWithKeepsOriginalPolicy(t *testing.T) {
 	base := ttl.Policy{Default: 10}
 	base = base.With(1000, 100)
 	base = base.With(50000, 200)

@@ -76,7 +76,7 @@ func TestReaperIdleRange(t *testing.T) {
 	g.check(t, 1, "1 2")
 }
 
-func TestReaperAfterTheClockWasSetBack(t *testing.T) {
+func TestReaperAfterClockSetBack(t *testing.T) {
 	g := newReaperRig(t, ttl.ReaperOptions{}, func(y *testSweeper) { y.put(slot(1), 1, -time.Hour) })
 	g.settle()
 	g.clock.Advance(-time.Hour)
@@ -90,7 +90,7 @@ func TestReaperAfterTheClockWasSetBack(t *testing.T) {
 	g.check(t, 0, "1")
 }
 
-func TestReaperMeetsNewRangesInALongRound(t *testing.T) {
+func TestReaperFindsNewRanges(t *testing.T) {
 	g := newReaperRig(t, ttl.ReaperOptions{Batch: 1}, func(y *testSweeper) {
 		y.put(slot(1), 1000, 0)
 		var once sync.Once
@@ -103,9 +103,9 @@ func TestReaperMeetsNewRangesInALongRound(t *testing.T) {
 	g.check(t, 0, "1*65 2 1*935") // the ranges are listed anew after 64 passes
 }
 
-// TestReaperMakesWay checks that the reaper pauses after each batch while foreground operations run, and
-// that the pauses get shorter while there is a backlog.
-func TestReaperMakesWay(t *testing.T) {
+// TestReaperYieldsToForeground checks that the reaper pauses after each batch while foreground operations
+// run, and that the pauses get shorter while there is a backlog.
+func TestReaperYieldsToForeground(t *testing.T) {
 	g := newReaperRig(t, ttl.ReaperOptions{Load: func() int { return 1 }}, func(y *testSweeper) {
 		y.put(slot(1), 640_000, 0)
 		y.before = func(context.Context, ttl.SweepRange) error {
@@ -135,7 +135,7 @@ func TestReaperMakesWay(t *testing.T) {
 	}
 }
 
-func TestReaperIsFastWhenAlone(t *testing.T) {
+func TestReaperWithoutForegroundLoad(t *testing.T) {
 	g := newReaperRig(t, ttl.ReaperOptions{}, func(y *testSweeper) { y.put(slot(1), 3200, 0) })
 	g.settle()
 	g.check(t, 0, "1*100")
@@ -383,9 +383,9 @@ func TestReaperPanic(t *testing.T) {
 	}
 }
 
-// TestReaperInManyHands calls the reaper's methods from several goroutines. The test's sweeper panics if
+// TestConcurrentReaperUse calls the reaper's methods from several goroutines. The test's sweeper panics if
 // two of its methods run at the same time.
-func TestReaperInManyHands(t *testing.T) {
+func TestConcurrentReaperUse(t *testing.T) {
 	g := newReaperRig(t, ttl.ReaperOptions{Batch: 3}, nil)
 	var wg sync.WaitGroup
 	for i := range 4 {

@@ -169,9 +169,9 @@ func (c *advanceOnSleepClock) takeNaps() []time.Duration {
 	return naps
 }
 
-// reaperRig is a reaper under test with its sweeper and its two clocks: clock decides expiry, pace
+// reaperFixture is a reaper under test with its sweeper and its two clocks: clock decides expiry, pace
 // measures pauses.
-type reaperRig struct {
+type reaperFixture struct {
 	*ttl.Reaper
 	yard  *testSweeper
 	clock sleepSignalClock
@@ -179,9 +179,9 @@ type reaperRig struct {
 	ended uint64 // rounds that settle has seen end
 }
 
-func newReaperRig(t *testing.T, o ttl.ReaperOptions, prepare func(*testSweeper)) *reaperRig {
+func newReaperRig(t *testing.T, o ttl.ReaperOptions, prepare func(*testSweeper)) *reaperFixture {
 	t.Helper()
-	g := &reaperRig{clock: newSleepSignalClock(), pace: newAdvanceOnSleepClock()}
+	g := &reaperFixture{clock: newSleepSignalClock(), pace: newAdvanceOnSleepClock()}
 	g.yard = &testSweeper{clock: g.clock, pace: g.pace, due: map[ttl.SweepRange][]int64{}}
 	if prepare != nil {
 		prepare(g.yard)
@@ -199,14 +199,14 @@ func newReaperRig(t *testing.T, o ttl.ReaperOptions, prepare func(*testSweeper))
 }
 
 // settle waits until the reaper has ended one more round.
-func (g *reaperRig) settle() {
+func (g *reaperFixture) settle() {
 	for g.Metrics().Rounds <= g.ended {
 		<-g.clock.asleep
 	}
 	g.ended++
 }
 
-func (g *reaperRig) check(t *testing.T, left int, took string) {
+func (g *reaperFixture) check(t *testing.T, left int, took string) {
 	t.Helper()
 	if got := g.yard.left(); got != left {
 		t.Errorf("%d items left, want %d", got, left)

@@ -136,10 +136,10 @@ var (
 	backs   = rapid.OneOf(rapid.Just(0), rapid.Just(0), rapid.IntRange(-5, 60))
 )
 
-// TestPolicyIsTheSimulation applies random events to a simulation and to a Policy: passing time, changes
+// TestPolicyAgainstSimulation applies random events to a simulation and to a Policy: passing time, changes
 // of the default, writes (also back-dated ones) and leases. It compares all answers of the Policy after
 // every event.
-func TestPolicyIsTheSimulation(t *testing.T) {
+func TestPolicyAgainstSimulation(t *testing.T) {
 	racetest.Sequential(t)
 	timelines := racetest.Campaign(100_000, 30_000)
 	setChecks(t, timelines)

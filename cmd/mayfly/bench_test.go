@@ -73,7 +73,7 @@ func TestBench(t *testing.T) {
 	}
 }
 
-func TestBenchRefuses(t *testing.T) {
+func TestBenchInvalidArguments(t *testing.T) {
 	full := t.TempDir()
 	write(t, filepath.Join(full, "file"), "")
 	t.Setenv("MAYFLY_DOCS", "100")

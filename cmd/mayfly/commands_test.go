@@ -49,9 +49,9 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// TestCheckFinds checks that `mayfly check` reports keys that belong to no existing container: it prints
-// the first hundred of them in full and counts the rest.
-func TestCheckFinds(t *testing.T) {
+// TestCheckReportsOrphanedKeys checks that `mayfly check` reports keys that belong to no existing container:
+// it prints the first hundred of them in full and counts the rest.
+func TestCheckReportsOrphanedKeys(t *testing.T) {
 	t.Parallel()
 	dir := used(t)
 	e, err := pebble.Open(t.Context(), pebble.Options{Dir: dir})
@@ -84,8 +84,9 @@ func TestCheckFinds(t *testing.T) {
 	}
 }
 
-// TestCanceled checks that `mayfly serve` does not start if its context has been canceled already.
-func TestCanceled(t *testing.T) {
+// TestServeWithCanceledContext checks that `mayfly serve` does not start if its context has been canceled
+// already.
+func TestServeWithCanceledContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -38,7 +38,7 @@ func parse(args []string, env map[string]string) (serveFlags, error) {
 	return f, f.settle(sources)
 }
 
-func TestPrecedence(t *testing.T) {
+func TestFlagsOverrideVariables(t *testing.T) {
 	t.Parallel()
 	env := map[string]string{"MAYFLY_PORT": "1000", "MAYFLY_MEMORY": "true", "MAYFLY_LOG_LEVEL": "debug", "MAYFLY_SAN": "a,b", "MAYFLY_KEY": ""}
 	f, err := parse([]string{"--port", "2000"}, env)
@@ -106,9 +106,9 @@ func TestMemoryOrData(t *testing.T) {
 	}
 }
 
-// TestLimits checks the settings that limit the time and memory of requests: given as flags, as
+// TestRequestLimitSettings checks the settings that limit the time and memory of requests: given as flags, as
 // environment variables, by default, and with invalid values.
-func TestLimits(t *testing.T) {
+func TestRequestLimitSettings(t *testing.T) {
 	t.Parallel()
 	f, err := parse([]string{"--memory-in-flight", "1 gb"}, map[string]string{"MAYFLY_QUERY_TIME": "1m", "MAYFLY_SCRIPT_TIME": "2s"})
 	if want := (limitFlags{time.Minute, 2 * time.Second, 1 << 30, 16 << 20}); err != nil || f.limits != want {
@@ -130,7 +130,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-func TestBadValues(t *testing.T) {
+func TestInvalidSettings(t *testing.T) {
 	for _, args := range [][]string{
 		{"serve", "--nonsense"},
 		{"serve", "--host", ""},

@@ -32,7 +32,7 @@ func containersListCommand() *cobra.Command {
 				w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 				fmt.Fprintln(w, "CONTAINER\tPARTITION KEY\tTTL")
 				for _, row := range rows {
-					var a cli.ContainerAnswer
+					var a cli.ContainerDefinition
 					if err := json.Unmarshal(row, &a); err != nil {
 						return err
 					}

@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// TestDocsNameEverything checks that the documentation in docs mentions each command, and each flag of
-// `mayfly serve`.
-func TestDocsNameEverything(t *testing.T) {
+// TestDocsMentionCommandsAndFlags checks that the documentation in docs mentions each command, and each flag
+// of `mayfly serve`.
+func TestDocsMentionCommandsAndFlags(t *testing.T) {
 	t.Parallel()
 	var pages strings.Builder
 	docs := filepath.Join("..", "..", "docs")

@@ -49,9 +49,9 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
-// TestDoctorOnProxies checks that `mayfly doctor` warns of a proxy in the environment, unless NO_PROXY
+// TestDoctorProxyWarning checks that `mayfly doctor` warns of a proxy in the environment, unless NO_PROXY
 // exempts the server's host from it.
-func TestDoctorOnProxies(t *testing.T) {
+func TestDoctorProxyWarning(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ proxy, except, state string }{
 		{"", "", findingOK},

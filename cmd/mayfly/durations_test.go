@@ -7,9 +7,9 @@ import (
 	"github.com/mayflydb/mayfly/internal/cli"
 )
 
-// TestLives checks how the command line reads a time to live: as a number of seconds, or as a duration
-// with units such as days.
-func TestLives(t *testing.T) {
+// TestParseTTLArgument checks how the command line reads a time to live: as a number of seconds, or as a
+// duration with units such as days.
+func TestParseTTLArgument(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int64{"60": 60, "-1": -1, "never": -1, "90s": 90, "1h30m": 5400,
 		"30d": 2592000, "1d12h": 129600, "PT2H": 7200, "1h 30m": 5400} {
@@ -27,8 +27,8 @@ func TestLives(t *testing.T) {
 	}
 }
 
-// TestDays checks that the time to live of queues and messages can be given in days.
-func TestDays(t *testing.T) {
+// TestQueueTTLInDays checks that the time to live of queues and messages can be given in days.
+func TestQueueTTLInDays(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory")
 	b.run(t, "queue", "create", "q", "--ttl", "14d")

@@ -88,9 +88,10 @@ func TestEmulatorVariablesRefused(t *testing.T) {
 	}
 }
 
-// TestEmulatorVariablesTold checks what is logged about environment variables of the emulators that have
-// no effect: one line lists those that are not needed, and one line each names those with an alternative.
-func TestEmulatorVariablesTold(t *testing.T) {
+// TestEmulatorVariablesWithoutEffect checks what is logged about environment variables of the emulators that
+// have no effect: one line lists those that are not needed, and one line each names those with an
+// alternative.
+func TestEmulatorVariablesWithoutEffect(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	env := map[string]string{"ACCEPT_EULA": "Y", "SQL_SERVER": "sql", "CERT_PATH": "/c.pfx", "PORT": "9000",

@@ -55,8 +55,8 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// TestEveryCommandIsExplained checks that the help of every command has examples of that command.
-func TestEveryCommandIsExplained(t *testing.T) {
+// TestCommandHelpHasExamples checks that the help of every command has examples of that command.
+func TestCommandHelpHasExamples(t *testing.T) {
 	t.Parallel()
 	for cmd := range everyCommand(rootCommand()) {
 		if cmd.HasAvailableSubCommands() || !cmd.HasParent() {

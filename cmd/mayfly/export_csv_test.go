@@ -83,9 +83,9 @@ func sameDocuments(t *testing.T, one, two *testServer) {
 	}
 }
 
-// TestNoCSV checks that an export to CSV fails at a document that cannot be a row, for example because of
-// a member name with a dot. The error names the document, and no file is left.
-func TestNoCSV(t *testing.T) {
+// TestCSVOfUnsupportedDocument checks that an export to CSV fails at a document that cannot be a row, for
+// example because of a member name with a dot. The error names the document, and no file is left.
+func TestCSVOfUnsupportedDocument(t *testing.T) {
 	t.Parallel()
 	for text, why := range map[string]string{`"a.b":1`: "a.b", `"a\r":1`: "carriage return",
 		wide(): "4096 columns"} {
@@ -112,9 +112,9 @@ func wide() string {
 	return strings.Join(members, ",")
 }
 
-// TestCSVOfTexts checks the flag --text: the columns that it lists are exported to CSV as plain text,
+// TestCSVTextColumns checks the flag --text: the columns that it lists are exported to CSV as plain text,
 // without JSON quotes, and imported again as strings.
-func TestCSVOfTexts(t *testing.T) {
+func TestCSVTextColumns(t *testing.T) {
 	t.Parallel()
 	one, two := boot(t, "--memory"), boot(t, "--memory")
 	one.makeContainer(t)

@@ -10,9 +10,9 @@ import (
 	"github.com/mayflydb/mayfly/engine/pebble"
 )
 
-// TestOlderFormat checks that each command that opens a data folder refuses one whose format is too old to
-// be upgraded, says what can be done, and does not change it.
-func TestOlderFormat(t *testing.T) {
+// TestUnsupportedFormat checks that each command that opens a data folder refuses one whose format is too old
+// to be upgraded, says what can be done, and does not change it.
+func TestUnsupportedFormat(t *testing.T) {
 	t.Parallel()
 	dir := used(t)
 	e, err := pebble.Open(t.Context(), pebble.Options{Dir: dir})

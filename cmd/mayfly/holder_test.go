@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestHolder checks that holderOf finds the process that has locked a file in a list in the format of
-// /proc/locks.
-func TestHolder(t *testing.T) {
+// TestHolderOfLockedFile checks that holderOf finds the process that has locked a file in a list in the
+// format of /proc/locks.
+func TestHolderOfLockedFile(t *testing.T) {
 	t.Parallel()
 	const locks = "1: POSIX  ADVISORY  WRITE 4711 08:01:131073 0 EOF\n" +
 		"1: -> POSIX  ADVISORY  WRITE 99 08:01:131074 0 EOF\n" +

@@ -9,9 +9,9 @@ import (
 	"github.com/mayflydb/mayfly/internal/cli"
 )
 
-// TestWaitingForInput checks that a command that waits for standard input ends when its context is
+// TestCancelWhileReadingInput checks that a command that waits for standard input ends when its context is
 // canceled.
-func TestWaitingForInput(t *testing.T) {
+func TestCancelWhileReadingInput(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory")
 	b.makeContainer(t)

@@ -10,10 +10,10 @@ import (
 	"testing"
 )
 
-// TestHalfOfASeed checks that an import that failed while it created the containers of a seed can be
-// continued with --continue. What it has created itself does not count as a conflict with the server's
+// TestContinueFailedSeedImport checks that an import that failed while it created the containers of a seed
+// can be continued with --continue. What it has created itself does not count as a conflict with the server's
 // definitions.
-func TestHalfOfASeed(t *testing.T) {
+func TestContinueFailedSeedImport(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory")
 	path := file(t, "seed.yaml", `databases: [{id: db, containers: [
@@ -36,9 +36,9 @@ func TestHalfOfASeed(t *testing.T) {
 	}
 }
 
-// TestImportsTogether checks that several concurrent imports of the same seed into one server succeed and
+// TestConcurrentImports checks that several concurrent imports of the same seed into one server succeed and
 // leave the same data as one import.
-func TestImportsTogether(t *testing.T) {
+func TestConcurrentImports(t *testing.T) {
 	t.Parallel()
 	source := stocked(t, 700)
 	want := source.exported(t)

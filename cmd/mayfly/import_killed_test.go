@@ -114,9 +114,9 @@ func TestKilledStoreImport(t *testing.T) {
 	}
 }
 
-// TestImportIntoADyingServer kills the server in the middle of an import. After a restart with the data,
+// TestImportWhileServerIsKilled kills the server in the middle of an import. After a restart with the data,
 // the import continues with --continue; on a server that has lost them, it starts from the beginning.
-func TestImportIntoADyingServer(t *testing.T) {
+func TestImportWhileServerIsKilled(t *testing.T) {
 	t.Parallel()
 	source := boot(t, "--memory")
 	source.makeContainer(t)

@@ -11,9 +11,9 @@ import (
 	"github.com/mayflydb/mayfly/internal/racetest"
 )
 
-// TestRandomStores checks that stores with random containers and documents are unchanged by an export and
-// an import into another server.
-func TestRandomStores(t *testing.T) {
+// TestRoundTripOfRandomStores checks that stores with random containers and documents are unchanged by an
+// export and an import into another server.
+func TestRoundTripOfRandomStores(t *testing.T) {
 	t.Parallel()
 	first := metamorphic.FirstSeed()
 	for n := range uint64(racetest.Fewer(6, 3)) {

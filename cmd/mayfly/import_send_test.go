@@ -52,9 +52,9 @@ func crowded(t *testing.T, host string, seed uint64) (address string, refused *i
 	return front.URL, refused
 }
 
-// TestImportsWithManyRequests checks that, if a file contains several documents with the same id, the last
+// TestImportWithDuplicateIDs checks that, if a file contains several documents with the same id, the last
 // one is stored, even with many concurrent requests and a server that refuses some of them with 429.
-func TestImportsWithManyRequests(t *testing.T) {
+func TestImportWithDuplicateIDs(t *testing.T) {
 	t.Parallel()
 	seed := metamorphic.FirstSeed()
 	t.Logf("seed %d", seed)
@@ -123,9 +123,9 @@ func TestImportsWithManyRequests(t *testing.T) {
 	}
 }
 
-// TestImportIntoABusyServer checks that an import gives up after 12 tries if the server answers 429 each
-// time, with an error that names the line in the file.
-func TestImportIntoABusyServer(t *testing.T) {
+// TestImportWithThrottledRequests checks that an import gives up after 12 tries if the server answers 429
+// each time, with an error that names the line in the file.
+func TestImportWithThrottledRequests(t *testing.T) {
 	t.Parallel()
 	asked := 0
 	full := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -188,9 +188,9 @@ func TestImportIntoAFullDisk(t *testing.T) {
 	}
 }
 
-// TestImportGoesOnOrNot checks that a continued import fails if the server does not say whether the
-// container is still the same one, and that its progress file is kept.
-func TestImportGoesOnOrNot(t *testing.T) {
+// TestContinueImportWithUnknownContainer checks that a continued import fails if the server does not say
+// whether the container is still the same one, and that its progress file is kept.
+func TestContinueImportWithUnknownContainer(t *testing.T) {
 	t.Parallel()
 	silent := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		w.WriteHeader(http.StatusBadGateway)
@@ -218,9 +218,10 @@ func noteOfImport(t *testing.T, path, url, identity string, size, documents int)
 	return note
 }
 
-// TestImportIntoAnother checks that --continue continues an import only if the container is the one that
-// the import began with. For another container of the same name the import starts from the beginning.
-func TestImportIntoAnother(t *testing.T) {
+// TestContinueImportIntoRecreatedContainer checks that --continue continues an import only if the container
+// is the one that the import began with. For another container of the same name the import starts from the
+// beginning.
+func TestContinueImportIntoRecreatedContainer(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory")
 	b.makeContainer(t)

@@ -84,10 +84,10 @@ func sameFolders(t *testing.T, want, got string) (files int) {
 	return len(texts[want])
 }
 
-// TestWholeStore exports a whole store, imports it into another server and exports it again. The two
+// TestStoreRoundTrip exports a whole store, imports it into another server and exports it again. The two
 // exports are the same byte for byte: definitions, policies, settings, scripts, users, throughput, queues
 // and documents.
-func TestWholeStore(t *testing.T) {
+func TestStoreRoundTrip(t *testing.T) {
 	t.Parallel()
 	one, two := stocked(t, 1200), boot(t, "--memory")
 	first := one.exported(t)
@@ -111,9 +111,9 @@ func TestWholeStore(t *testing.T) {
 	}
 }
 
-// TestImportRefusesWhatDiffers: an import whose definitions differ from the store's is refused before
+// TestImportWithConflictingDefinitions: an import whose definitions differ from the store's is refused before
 // anything is written. A document that differs from the stored one is refused alone.
-func TestImportRefusesWhatDiffers(t *testing.T) {
+func TestImportWithConflictingDefinitions(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory")
 	const text = `databases: [{id: db, containers: [{id: c, partitionKey: /pk, defaultTtl: 1000000000,
@@ -150,9 +150,9 @@ uniqueKeyPolicy: {uniqueKeys: [{paths: [/n]}]}, documents: [{id: a, pk: x, n: 1}
 	}
 }
 
-// TestExportStaysInside checks that `mayfly export` writes no file outside of its folder, even if a
+// TestExportPathTraversal checks that `mayfly export` writes no file outside of its folder, even if a
 // malicious server returns paths with "..".
-func TestExportStaysInside(t *testing.T) {
+func TestExportPathTraversal(t *testing.T) {
 	t.Parallel()
 	for _, answer := range []string{`{"files":{"../x/db.json":"{}"},"folders":[]}`,
 		`{"files":{},"folders":[{"database":"db","container":"c","path":"../x"}]}`} {
@@ -171,9 +171,9 @@ func TestExportStaysInside(t *testing.T) {
 	}
 }
 
-// TestImportTellsDigitsApart checks that an import compares numbers exactly: documents with different
+// TestImportComparesNumbersExactly checks that an import compares numbers exactly: documents with different
 // integers beyond 2^53 differ, although the integers are equal as float64.
-func TestImportTellsDigitsApart(t *testing.T) {
+func TestImportComparesNumbersExactly(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory")
 	const text = `databases: [{id: db, containers: [{id: c, partitionKey: /pk,
@@ -184,10 +184,10 @@ documents: [{id: a, pk: x, n: [{m: 9007199254740993}]}]}]}]`
 		file(t, "seed.yaml", strings.Replace(text, "40993", "40992", 1)))
 }
 
-// TestExportFromTheFuture checks an export of a server whose virtual clock is ahead: export prints the
+// TestExportWithClockAhead checks an export of a server whose virtual clock is ahead: export prints the
 // time of the clock, a server with a virtual clock can start from the export, and an import needs the
 // clock to be moved first.
-func TestExportFromTheFuture(t *testing.T) {
+func TestExportWithClockAhead(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory", "--virtual-clock")
 	b.makeContainer(t)
@@ -212,9 +212,9 @@ func TestExportFromTheFuture(t *testing.T) {
 	sameFolders(t, dir, other.exported(t))
 }
 
-// TestExportTellsWhatIsLost checks that an export warns of what it does not contain or an import would
+// TestExportWarnsOfOmissions checks that an export warns of what it does not contain or an import would
 // misread: messages, snapshots, fault rules, and items with a member _mayfly.
-func TestExportTellsWhatIsLost(t *testing.T) {
+func TestExportWarnsOfOmissions(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory")
 	b.makeContainer(t)
@@ -232,9 +232,9 @@ func TestExportTellsWhatIsLost(t *testing.T) {
 	}
 }
 
-// TestImportOfWrongFolders checks that an import of a folder that is not a seed, or is incomplete or
+// TestImportOfInvalidFolder checks that an import of a folder that is not a seed, or is incomplete or
 // invalid, fails with the reason and stores nothing.
-func TestImportOfWrongFolders(t *testing.T) {
+func TestImportOfInvalidFolder(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory")
 	b.makeContainer(t)

@@ -118,7 +118,7 @@ const shopSeed = `{
   ]
 }`
 
-func TestSeed(t *testing.T) {
+func TestServeWithSeed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path := file(t, "shop.json", shopSeed)
@@ -163,9 +163,9 @@ func TestSeed(t *testing.T) {
 	}
 }
 
-// TestSeedIsStrict checks that an error in a seed is reported with file and line, and that nothing of the
-// seed is imported.
-func TestSeedIsStrict(t *testing.T) {
+// TestSeedErrorPosition checks that an error in a seed is reported with file and line, and that nothing of
+// the seed is imported.
+func TestSeedErrorPosition(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ old, new, where, what string }{
 		{`"databases"`, `"database"`, ":2:", `'database' is not known here: did you mean 'databases'?`},

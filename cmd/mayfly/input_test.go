@@ -42,9 +42,9 @@ func TestStandardInput(t *testing.T) {
 	}
 }
 
-// TestWrongServers checks the error messages of commands whose --url is not that of a usable Mayfly server
-// (wrong scheme, another program, wrong key): each says what to do.
-func TestWrongServers(t *testing.T) {
+// TestInvalidServerURL checks the error messages of commands whose --url is not that of a usable Mayfly
+// server (wrong scheme, another program, wrong key): each says what to do.
+func TestInvalidServerURL(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory")
 	page := httptest.NewServer(http.NotFoundHandler())

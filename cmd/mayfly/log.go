@@ -30,18 +30,18 @@ func newLogger(w io.Writer, level, format string) *slog.Logger {
 	if format == "json" {
 		h = slog.NewJSONHandler(w, o)
 	}
-	return slog.New(&rateLimitedHandler{h, &lineRateLimiter{same: make(map[string]int)}})
+	return slog.New(&rateLimitedLogHandler{h, &logLineLimiter{same: make(map[string]int)}})
 }
 
-// rateLimitedHandler is a slog.Handler that limits the number of lines a second. It reports how many lines it
-// has dropped.
-type rateLimitedHandler struct {
+// rateLimitedLogHandler is a slog.Handler that limits the number of lines a second. It reports how many lines
+// it has dropped.
+type rateLimitedLogHandler struct {
 	slog.Handler
-	lines *lineRateLimiter
+	lines *logLineLimiter
 }
 
 // Handle implements slog.Handler.
-func (b *rateLimitedHandler) Handle(ctx context.Context, r slog.Record) error {
+func (b *rateLimitedLogHandler) Handle(ctx context.Context, r slog.Record) error {
 	ok, before := b.lines.take(r.Time.Unix(), r.Level, r.Message)
 	if before.debug > 0 {
 		if err := b.writeNotice(ctx, r, slog.LevelDebug, "debug lines were left out",
@@ -63,7 +63,7 @@ func (b *rateLimitedHandler) Handle(ctx context.Context, r slog.Record) error {
 }
 
 // writeNotice writes a line about the log itself. at is the record from which the line takes its time.
-func (b *rateLimitedHandler) writeNotice(ctx context.Context, at slog.Record, level slog.Level,
+func (b *rateLimitedLogHandler) writeNotice(ctx context.Context, at slog.Record, level slog.Level,
 	message string,
 	attrs ...slog.Attr) error {
 	told := slog.NewRecord(at.Time, level, message, 0)
@@ -72,18 +72,18 @@ func (b *rateLimitedHandler) writeNotice(ctx context.Context, at slog.Record, le
 }
 
 // WithAttrs implements slog.Handler.
-func (b *rateLimitedHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return &rateLimitedHandler{b.Handler.WithAttrs(attrs), b.lines}
+func (b *rateLimitedLogHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return &rateLimitedLogHandler{b.Handler.WithAttrs(attrs), b.lines}
 }
 
 // WithGroup implements slog.Handler.
-func (b *rateLimitedHandler) WithGroup(name string) slog.Handler {
-	return &rateLimitedHandler{b.Handler.WithGroup(name), b.lines}
+func (b *rateLimitedLogHandler) WithGroup(name string) slog.Handler {
+	return &rateLimitedLogHandler{b.Handler.WithGroup(name), b.lines}
 }
 
-// lineRateLimiter limits the number of log lines in each second. It counts the lines that were written,
+// logLineLimiter limits the number of log lines in each second. It counts the lines that were written,
 // and those that were dropped.
-type lineRateLimiter struct {
+type logLineLimiter struct {
 	mu     sync.Mutex
 	second int64
 	debug  int            // lines below info that were written
@@ -101,7 +101,7 @@ type droppedLineCounts struct {
 // take counts a line that is logged in the given second (of Unix time) and reports whether it may be written.
 // At the first line of a new second, before has the numbers of lines that were dropped in the last second in
 // which lines were logged.
-func (b *lineRateLimiter) take(second int64, level slog.Level, message string) (ok bool,
+func (b *logLineLimiter) take(second int64, level slog.Level, message string) (ok bool,
 	before droppedLineCounts) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// TestPlainErrors checks that each mistake on the command line is reported in one comprehensible line,
+// TestCommandLineErrors checks that each mistake on the command line is reported in one comprehensible line,
 // with the right exit code.
-func TestPlainErrors(t *testing.T) {
+func TestCommandLineErrors(t *testing.T) {
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

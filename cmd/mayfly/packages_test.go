@@ -12,10 +12,10 @@ import (
 	"github.com/mayflydb/mayfly/internal/cli"
 )
 
-// TestPackagesSetFlags checks that each environment variable in the Dockerfile, the compose file and the
-// settings of the Linux service is one that `mayfly serve` reads. An exception is MAYFLY_VERSION, which
+// TestPackagedVariablesAreKnown checks that each environment variable in the Dockerfile, the compose file and
+// the settings of the Linux service is one that `mayfly serve` reads. An exception is MAYFLY_VERSION, which
 // chooses the image.
-func TestPackagesSetFlags(t *testing.T) {
+func TestPackagedVariablesAreKnown(t *testing.T) {
 	t.Parallel()
 	var f serveFlags
 	flags := pflag.NewFlagSet("serve", pflag.ContinueOnError)

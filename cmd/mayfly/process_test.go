@@ -70,9 +70,9 @@ func (b *testServer) terminate(t *testing.T) {
 	}
 }
 
-// TestDrain checks that a request that is running when the server gets SIGTERM is answered, and that its
-// write is stored.
-func TestDrain(t *testing.T) {
+// TestGracefulShutdown checks that a request that is running when the server gets SIGTERM is answered, and
+// that its write is stored.
+func TestGracefulShutdown(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	b := spawn(t, "--data", dir)
@@ -106,9 +106,9 @@ func TestSecondSignal(t *testing.T) {
 	}
 }
 
-// TestTwoProcesses checks that a second server on the same data folder is refused with the id of the first
-// process, and that the first server continues.
-func TestTwoProcesses(t *testing.T) {
+// TestSecondServerOnFolder checks that a second server on the same data folder is refused with the id of the
+// first process, and that the first server continues.
+func TestSecondServerOnFolder(t *testing.T) {
 	dir := t.TempDir()
 	b := spawn(t, "--data", dir)
 	by := "another process:"
@@ -122,9 +122,9 @@ func TestTwoProcesses(t *testing.T) {
 	b.makeContainer(t)
 }
 
-// TestKill checks that the data folder of a killed server has no violations and can be opened again with
-// all data.
-func TestKill(t *testing.T) {
+// TestDataFolderAfterKill checks that the data folder of a killed server has no violations and can be opened
+// again with all data.
+func TestDataFolderAfterKill(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	b := spawn(t, "--data", dir)

@@ -79,7 +79,7 @@ func putCommand() *cobra.Command {
 
 // hintMissing prints a hint if the stored document has no value for the partition key of the container.
 // Cosmos DB stores such a document under the partition key value undefined.
-func hintMissing(w io.Writer, definition cli.ContainerAnswer, document json.RawMessage) {
+func hintMissing(w io.Writer, definition cli.ContainerDefinition, document json.RawMessage) {
 	if missing := definition.MissingPaths(document); len(missing) > 0 {
 		fmt.Fprintf(w, "hint: the item has no %s, of which the partition key consists; it was stored under "+
 			"an "+

@@ -109,7 +109,7 @@ func (c *queryCall) run(ctx context.Context, text string, out io.Writer) error {
 	var w rowWriter = newTableWriter(text, out)
 	switch {
 	case c.lines:
-		w = &lineWriter{out: out}
+		w = &jsonLinesWriter{out: out}
 	case c.JSON:
 		w = &jsonArrayWriter{out: out}
 	}
@@ -181,13 +181,13 @@ func (c *queryCall) parameters() []map[string]any {
 	return list
 }
 
-// lineWriter prints one row per line.
-type lineWriter struct {
+// jsonLinesWriter prints one row per line.
+type jsonLinesWriter struct {
 	out  io.Writer
 	line bytes.Buffer
 }
 
-func (w *lineWriter) page(rows []json.RawMessage, _ float64) error {
+func (w *jsonLinesWriter) page(rows []json.RawMessage, _ float64) error {
 	for _, row := range rows {
 		w.line.Reset()
 		if err := json.Compact(&w.line, row); err != nil {
@@ -201,7 +201,7 @@ func (w *lineWriter) page(rows []json.RawMessage, _ float64) error {
 	return nil
 }
 
-func (w *lineWriter) end() error { return nil }
+func (w *jsonLinesWriter) end() error { return nil }
 
 // jsonArrayWriter prints one JSON array.
 type jsonArrayWriter struct {

@@ -84,8 +84,9 @@ func TestRequestsCommand(t *testing.T) {
 	}
 }
 
-// TestNoRequestsCommand checks the error of `mayfly requests` for a server that keeps no log of requests.
-func TestNoRequestsCommand(t *testing.T) {
+// TestRequestsCommandWithoutLog checks the error of `mayfly requests` for a server that keeps no log of
+// requests.
+func TestRequestsCommandWithoutLog(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory", "--requests-memory", "0")
 	if code, _, errs := mayfly(t, "requests", "--url", "http://"+b.host); code == 0 ||

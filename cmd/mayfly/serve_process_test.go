@@ -143,9 +143,9 @@ func TestNoAuth(t *testing.T) {
 	b.must(t, 200, "GET", "/", "", "Authorization", "")
 }
 
-// TestEveryAddress checks which Host and Origin headers a server that listens on all addresses accepts:
-// any IP address, the names given by --san and --advertise, and the origins given by --cors-origin.
-func TestEveryAddress(t *testing.T) {
+// TestHostAndOriginHeaders checks which Host and Origin headers a server that listens on all addresses
+// accepts: any IP address, the names given by --san and --advertise, and the origins given by --cors-origin.
+func TestHostAndOriginHeaders(t *testing.T) {
 	for name, way := range map[string][]string{"flag": {"--allow-well-known-key"}, "key": {"--key", "c2VjcmV0IGtleQ=="}, "variable": nil} {
 		t.Run(name, func(t *testing.T) {
 			if name == "variable" {
@@ -187,9 +187,9 @@ func TestAdvertisedHost(t *testing.T) {
 	conn.Close()
 }
 
-// TestEveryPageIsWarnedOf checks that a server logs a warning if --cors-origin admits every web page and
+// TestCORSWithoutKeyWarning checks that a server logs a warning if --cors-origin admits every web page and
 // no secret key is set.
-func TestEveryPageIsWarnedOf(t *testing.T) {
+func TestCORSWithoutKeyWarning(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]bool{
 		"--cors-origin *": true, "--cors-origin * --no-auth": true, "--cors-origin * --key c2VjcmV0": false, "--cors-origin https://a.test": false,
@@ -249,9 +249,9 @@ func TestComputePort(t *testing.T) {
 	b.must(t, 200, "GET", "/dbs/db", "")
 }
 
-// TestRefusals checks that each cause for which `mayfly serve` cannot start has its exit code and an error
-// of one line.
-func TestRefusals(t *testing.T) {
+// TestServeStartFailures checks that each cause for which `mayfly serve` cannot start has its exit code and
+// an error of one line.
+func TestServeStartFailures(t *testing.T) {
 	t.Parallel()
 	busy, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -124,9 +124,9 @@ func TestServiceBusConfig(t *testing.T) {
 	}
 }
 
-// TestServiceBusMisuse checks that the server does not start with invalid Service Bus settings, or if a
-// Service Bus port that the user has set is in use.
-func TestServiceBusMisuse(t *testing.T) {
+// TestServiceBusInvalidSettings checks that the server does not start with invalid Service Bus settings, or
+// if a Service Bus port that the user has set is in use.
+func TestServiceBusInvalidSettings(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		want string
@@ -154,10 +154,10 @@ func TestServiceBusMisuse(t *testing.T) {
 	}
 }
 
-// TestDocumentsDieIntoQueues checks that each expired document of a container with onExpire.forwardTo
+// TestExpiredDocumentsToQueue checks that each expired document of a container with onExpire.forwardTo
 // becomes exactly one message of that queue. A document that cannot become a message yet is kept until it
 // can.
-func TestDocumentsDieIntoQueues(t *testing.T) {
+func TestExpiredDocumentsToQueue(t *testing.T) {
 	t.Parallel()
 	dir, name := t.TempDir(), filepath.Join(t.TempDir(), "Config.json")
 	if err := os.WriteFile(name,

@@ -235,7 +235,7 @@ func (s *shellSession) query(ctx context.Context, text string) error {
 // pages shows the pages of a query; at a terminal it shows one page. The server may return a page with few
 // rows, such as one for each partition range: pages collects rows until they fill a page.
 func (s *shellSession) pages(ctx context.Context, a *unfinishedQuery) error {
-	var w rowWriter = &lineWriter{out: s.output()}
+	var w rowWriter = &jsonLinesWriter{out: s.output()}
 	if !s.json {
 		if a.w == nil {
 			a.w = newTableWriter(a.text, nil)

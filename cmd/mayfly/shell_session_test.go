@@ -32,9 +32,9 @@ func TestShellWithoutContainer(t *testing.T) {
 	}
 }
 
-// TestShellFillsPages checks that the shell shows full pages of rows even if the rows come from several
+// TestShellPagesOverRanges checks that the shell shows full pages of rows even if the rows come from several
 // partition ranges, each of which returns few.
-func TestShellFillsPages(t *testing.T) {
+func TestShellPagesOverRanges(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory", "--ranges", "4")
 	b.makeContainer(t)
@@ -166,7 +166,7 @@ func TestShellCompletes(t *testing.T) {
 	}
 }
 
-func TestShellWords(t *testing.T) {
+func TestShellSplitWords(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
 		`a  b`: "a|b", `'a b' "c d"`: "a b|c d", `1 ["x y", 2] z`: `1|["x y", 2]|z`, `{"a": "}"} b`: `{"a": "}"}|b`,
@@ -193,8 +193,8 @@ func TestShellSuggests(t *testing.T) {
 	}
 }
 
-// TestPutHints checks that storing an item without a value for the partition key prints a hint.
-func TestPutHints(t *testing.T) {
+// TestPutWithoutPartitionKey checks that storing an item without a value for the partition key prints a hint.
+func TestPutWithoutPartitionKey(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory")
 	b.makeContainer(t)

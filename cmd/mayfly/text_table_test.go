@@ -25,9 +25,9 @@ func TestTableWidths(t *testing.T) {
 	}
 }
 
-// TestTableObeysNobody checks that control characters in a cell or in a column name are escaped, so that
-// the terminal does not interpret them.
-func TestTableObeysNobody(t *testing.T) {
+// TestTableEscapesControlCharacters checks that control characters in a cell or in a column name are escaped,
+// so that the terminal does not interpret them.
+func TestTableEscapesControlCharacters(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	w := tableWriter{out: &out}

@@ -76,9 +76,9 @@ func TestImportFormats(t *testing.T) {
 	}
 }
 
-// TestImportTellsWhere checks that an import that cannot read its file reports the file, the line and,
+// TestImportErrorPosition checks that an import that cannot read its file reports the file, the line and,
 // where possible, the column of the error.
-func TestImportTellsWhere(t *testing.T) {
+func TestImportErrorPosition(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory")
 	b.makeContainer(t)
@@ -117,9 +117,9 @@ func TestImportTellsWhere(t *testing.T) {
 	}
 }
 
-// TestFileNamesTheFormat checks that `mayfly export` chooses the format by the ending of the file name,
+// TestExportFormatByFileName checks that `mayfly export` chooses the format by the ending of the file name,
 // unless --format is given.
-func TestFileNamesTheFormat(t *testing.T) {
+func TestExportFormatByFileName(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory")
 	b.makeContainer(t)
@@ -145,9 +145,9 @@ func TestFileNamesTheFormat(t *testing.T) {
 	}
 }
 
-// TestIDsOfCSV checks that the column id of a CSV file is imported as strings even if the values look like
-// numbers or booleans, without --text.
-func TestIDsOfCSV(t *testing.T) {
+// TestCSVIDsAreStrings checks that the column id of a CSV file is imported as strings even if the values look
+// like numbers or booleans, without --text.
+func TestCSVIDsAreStrings(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory")
 	b.makeContainer(t)
@@ -163,9 +163,9 @@ func TestIDsOfCSV(t *testing.T) {
 	}
 }
 
-// TestExportsAgain checks that documents exported in each format, imported into another server and
+// TestRoundTripOfEachFormat checks that documents exported in each format, imported into another server and
 // exported again are the same.
-func TestExportsAgain(t *testing.T) {
+func TestRoundTripOfEachFormat(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory")
 	b.makeContainer(t)
@@ -256,9 +256,9 @@ func TestKilledImport(t *testing.T) {
 	}
 }
 
-// TestExportOfAStore checks that an export of a whole store is a valid seed, and that a server started
+// TestExportAsSeed checks that an export of a whole store is a valid seed, and that a server started
 // with this seed exports the same files.
-func TestExportOfAStore(t *testing.T) {
+func TestExportAsSeed(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory")
 	b.makeContainer(t)

@@ -12,6 +12,6 @@
 //	}
 //
 // Each test gets its own data. It may close the engine and reopen it: then it expects what was durable. It
-// may cut the power: then it expects all acknowledged writes. An engine is fully tested only if its DataSet
+// may cut the power: then it expects all acknowledged writes. An engine is fully tested only if its Storage
 // has a Cut.
 package enginetest

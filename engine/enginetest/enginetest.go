@@ -8,8 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// DataSet is the storage of one test, such as a folder, on which engines are opened, one after the other.
-type DataSet struct {
+// Storage is the storage of one test, such as a folder, on which engines are opened, one after the other.
+type Storage struct {
 	// Open opens an engine over the data. It is not called again before the engine returned last has been
 	// closed.
 	Open func(t *testing.T) engine.Engine
@@ -21,7 +21,7 @@ type DataSet struct {
 }
 
 // Run runs the suite. fresh returns new, empty data.
-func Run(t *testing.T, fresh func(t *testing.T) DataSet) {
+func Run(t *testing.T, fresh func(t *testing.T) Storage) {
 	for _, test := range []struct {
 		name string
 		run  func(*testing.T, *testedEngine)
@@ -94,7 +94,7 @@ func Run(t *testing.T, fresh func(t *testing.T) DataSet) {
 // test's own goroutine.
 type testedEngine struct {
 	t    *testing.T
-	data DataSet
+	data Storage
 	engine.Engine
 }
 

@@ -164,9 +164,9 @@ func TestRestoreRefused(t *testing.T) {
 	}
 }
 
-// TestLostData checks that Open fails with engine.ErrCorrupt, instead of creating a new database, if the
-// marker in the data folder names a folder that does not exist.
-func TestLostData(t *testing.T) {
+// TestOpenMissingMarkedFolder checks that Open fails with engine.ErrCorrupt, instead of creating a new
+// database, if the marker in the data folder names a folder that does not exist.
+func TestOpenMissingMarkedFolder(t *testing.T) {
 	t.Parallel()
 	for _, lose := range []func(fs vfs.FS) error{
 		func(fs vfs.FS) error { return fs.RemoveAll("d/live-1") },

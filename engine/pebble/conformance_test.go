@@ -30,16 +30,16 @@ func TestConformance(t *testing.T) {
 		"memory": func(*testing.T) Options { return Options{Memory: true, FS: vfs.NewMem()} },
 	} {
 		t.Run(name, func(t *testing.T) {
-			enginetest.Run(t, func(t *testing.T) enginetest.DataSet {
+			enginetest.Run(t, func(t *testing.T) enginetest.Storage {
 				o := options(t)
 				o.Strict = true
-				return enginetest.DataSet{Open: func(t *testing.T) engine.Engine { return mustOpen(t, o) }}
+				return enginetest.Storage{Open: func(t *testing.T) engine.Engine { return mustOpen(t, o) }}
 			})
 		})
 	}
 	// Ceilings move, write buffers turn over and tables are compacted every few writes, and the power fails.
 	t.Run("small", func(t *testing.T) {
-		enginetest.Run(t, func(t *testing.T) enginetest.DataSet { return frail(asItIs) })
+		enginetest.Run(t, func(t *testing.T) enginetest.Storage { return frail(asItIs) })
 	})
 }
 
@@ -47,10 +47,10 @@ func asItIs(e *Engine) engine.Engine { return e }
 
 // frail returns a data set for the conformance suite whose power can be cut: the disk then keeps what was
 // synced and a random part of the rest. watch wraps the engine that the suite uses.
-func frail(watch func(*Engine) engine.Engine) enginetest.DataSet {
+func frail(watch func(*Engine) engine.Engine) enginetest.Storage {
 	fs, rng := crashdisk.New(), rand.New(rand.NewPCG(1, 2))
 	left := fs // of the last cut
-	return enginetest.DataSet{
+	return enginetest.Storage{
 		Open: func(t *testing.T) engine.Engine {
 			fs = left
 			o := Options{Dir: "data", FS: fs, Strict: true, lsnBlock: 8, memTable: 64 << 10, FirstLSN: 1000}
@@ -132,9 +132,9 @@ func newLSNResetEngine(t *testing.T) func(e *Engine) engine.Engine {
 	}
 }
 
-// TestCrashFindsBrokenEngines checks that the crash test of the conformance suite fails, with the expected
-// error, for engines that break a guarantee of durability.
-func TestCrashFindsBrokenEngines(t *testing.T) {
+// TestCrashSuiteDetectsBrokenEngines checks that the crash test of the conformance suite fails, with the
+// expected error, for engines that break a guarantee of durability.
+func TestCrashSuiteDetectsBrokenEngines(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		watch func(*Engine) engine.Engine

@@ -147,9 +147,9 @@ func (l *observedResults) verify(t *testing.T, e *Engine) {
 	}
 }
 
-// TestCrashForgetsRelaxed checks that the LSN of a commit that was visible, but not durable at a crash, is
-// not issued again after the crash.
-func TestCrashForgetsRelaxed(t *testing.T) {
+// TestLSNAfterRelaxedCommitCrash checks that the LSN of a commit that was visible, but not durable at a
+// crash, is not issued again after the crash.
+func TestLSNAfterRelaxedCommitCrash(t *testing.T) {
 	t.Parallel()
 	fs := crashdisk.New()
 	o := Options{Dir: "data", FS: fs, lsnBlock: 4}

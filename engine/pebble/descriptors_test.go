@@ -40,9 +40,9 @@ type tooManyFilesError struct{ name string }
 func (e *tooManyFilesError) Error() string { return "open " + e.name + ": " + syscall.EMFILE.Error() }
 func (e *tooManyFilesError) Unwrap() error { return syscall.EMFILE }
 
-// TestNoDescriptorLeft checks that an engine in a process without free file descriptors can still create
-// logs and tables and so continue to write.
-func TestNoDescriptorLeft(t *testing.T) {
+// TestWritesWithoutFreeDescriptors checks that an engine in a process without free file descriptors can still
+// create logs and tables and so continue to write.
+func TestWritesWithoutFreeDescriptors(t *testing.T) {
 	t.Parallel()
 	fs := &descriptorLimitedFS{FS: vfs.NewMem()}
 	e := mustOpen(t, Options{Dir: "data", FS: fs, memTable: 64 << 10})

@@ -12,20 +12,20 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// diskSpace watches the free space of the disk, in bytes.
+// diskSpaceMonitor watches the free space of the disk, in bytes.
 //
 // It refuses writes before the disk is full (admit), so that the log and the manifest always find room: the
 // engine does not survive a failed write to them. Writing a table may fail all the same, because another
-// program fills the disk or the file system reports a wrong number. Then diskSpace delays the next attempt
-// until an Update has found enough free bytes (wait), since Pebble would retry without a pause. After a
-// failed flush it also refuses writes until a flush succeeds (starved), so that memory does not fill up. If
-// a writer already waits for a flush, attempts are not delayed: either one of them succeeds, or fenceFS
-// cuts off the disk. So no writer waits for ever.
+// program fills the disk or the file system reports a wrong number. Then diskSpaceMonitor delays the next
+// attempt until an Update has found enough free bytes (wait), since Pebble would retry without a pause. After
+// a failed flush it also refuses writes until a flush succeeds (starved), so that memory does not fill up. If
+// a writer already waits for a flush, attempts are not delayed: either one of them succeeds, or fenceFS cuts
+// off the disk. So no writer waits for ever.
 //
 // Asking the file system costs about a microsecond on a local disk and may cost much more on others. So
-// diskSpace asks once for each mebibyte written and once a second if there is a clock. It asks at every
-// Update only while little room is left.
-type diskSpace struct {
+// diskSpaceMonitor asks once for each mebibyte written and once a second if there is a clock. It asks at
+// every Update only while little room is left.
+type diskSpaceMonitor struct {
 	fs      vfs.FS
 	dir     string
 	reserve int64 // < 0: no check
@@ -57,8 +57,8 @@ const (
 
 const probeEvery = 1 << 20
 
-func newSpace(o Options) *diskSpace {
-	s := &diskSpace{fs: o.FS, dir: o.Dir, reserve: o.DiskReserve, now: o.Now}
+func newSpace(o Options) *diskSpaceMonitor {
+	s := &diskSpaceMonitor{fs: o.FS, dir: o.Dir, reserve: o.DiskReserve, now: o.Now}
 	if s.reserve == 0 {
 		s.reserve = s.defaultReserve()
 	}
@@ -68,7 +68,7 @@ func newSpace(o Options) *diskSpace {
 }
 
 // defaultReserve returns the default reserve: an eighth of the disk, at most defaultDiskReserve.
-func (s *diskSpace) defaultReserve() int64 {
+func (s *diskSpaceMonitor) defaultReserve() int64 {
 	reserve := int64(defaultDiskReserve)
 	if du, err := s.fs.GetDiskUsage(s.dir); err == nil && du.TotalBytes > 0 {
 		reserve = int64(min(uint64(reserve), du.TotalBytes/8))
@@ -77,7 +77,7 @@ func (s *diskSpace) defaultReserve() int64 {
 }
 
 // probe asks the file system for the free bytes. If it cannot report them, the disk counts as having room.
-func (s *diskSpace) probe() {
+func (s *diskSpaceMonitor) probe() {
 	if s.reserve >= 0 {
 		s.written.Store(0)
 		if s.now != nil {
@@ -101,7 +101,7 @@ func (s *diskSpace) probe() {
 
 // check is called at the start of each Update. It asks the file system for the free space again if the last
 // answer was that little is left.
-func (s *diskSpace) check() {
+func (s *diskSpaceMonitor) check() {
 	if s.low.Load() {
 		s.probe()
 	}
@@ -109,7 +109,7 @@ func (s *diskSpace) check() {
 
 // admit decides whether a transaction of n bytes may be written. A transaction that frees more than it writes
 // needs only half of the reserve. For a large transaction, half of the reserve must remain free after it.
-func (s *diskSpace) admit(n int64, frees bool) error {
+func (s *diskSpaceMonitor) admit(n int64, frees bool) error {
 	if s.flushFailing.Load() {
 		return fmt.Errorf("%w: the last flush found no room, or no file descriptor", engine.ErrDiskFull)
 	}
@@ -136,7 +136,7 @@ func noRoom(err error) bool { return vfs.IsNoSpaceError(err) || outOfDescriptors
 // failed records an error on a file of the kind k. If the reason is a lack of room (free space or file
 // descriptors), wait blocks the creation of tables from then on. It ignores other errors, and those on
 // files of the kind plain.
-func (s *diskSpace) failed(k fileKind, err error) {
+func (s *diskSpaceMonitor) failed(k fileKind, err error) {
 	if k == plain || !noRoom(err) {
 		return
 	}
@@ -155,7 +155,7 @@ func (s *diskSpace) failed(k fileKind, err error) {
 
 // flushFailed returns a channel that is closed when a flush fails for want of room. If the last flush has
 // failed that way, the channel is already closed.
-func (s *diskSpace) flushFailed() <-chan struct{} {
+func (s *diskSpaceMonitor) flushFailed() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.failure == nil {
@@ -170,10 +170,10 @@ func (s *diskSpace) flushFailed() <-chan struct{} {
 }
 
 // flushSucceeded records that a flush has succeeded.
-func (s *diskSpace) flushSucceeded() { s.flushFailing.Store(false) }
+func (s *diskSpaceMonitor) flushSucceeded() { s.flushFailing.Store(false) }
 
 // stall records that a writer begins (on) or ends waiting for a flush.
-func (s *diskSpace) stall(on bool) {
+func (s *diskSpaceMonitor) stall(on bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stalled = on
@@ -185,16 +185,16 @@ func (s *diskSpace) stall(on bool) {
 
 // delaysRetry reports whether Pebble's next attempt to create a table will be blocked by wait, because err
 // says that the disk is full or that there are no free file descriptors.
-func (s *diskSpace) delaysRetry(err error) bool {
+func (s *diskSpaceMonitor) delaysRetry(err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.delaysLocked() && noRoom(err)
 }
 
-func (s *diskSpace) delaysLocked() bool { return s.mode == holding && !s.stalled }
+func (s *diskSpaceMonitor) delaysLocked() bool { return s.mode == holding && !s.stalled }
 
 // wait blocks the creation of a table while there is no room for it.
-func (s *diskSpace) wait() {
+func (s *diskSpaceMonitor) wait() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for s.held && s.delaysLocked() {
@@ -203,7 +203,7 @@ func (s *diskSpace) wait() {
 }
 
 // enableDelays is called at the end of Open. From then on wait may delay the creation of tables.
-func (s *diskSpace) enableDelays() {
+func (s *diskSpaceMonitor) enableDelays() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.mode == opening {
@@ -212,7 +212,7 @@ func (s *diskSpace) enableDelays() {
 }
 
 // release ends all waits for free disk space. Later calls do not wait any more.
-func (s *diskSpace) release() {
+func (s *diskSpaceMonitor) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mode = released

@@ -21,7 +21,7 @@ type Engine struct {
 	folder     *dataFolder  // nil for a copy of a snapshot, and for an engine that Restore has replaced
 	afterClose func() error // run at the end of Close
 	fence      *fenceFS
-	space      *diskSpace
+	space      *diskSpaceMonitor
 	log        *slog.Logger
 	first      uint64 // the first LSN of a scope without a stored ceiling
 	block      uint64 // number of LSNs by which a ceiling is raised

@@ -368,9 +368,9 @@ func TestStallOnAFullDisk(t *testing.T) {
 	wantAcked(t, e, acked)
 }
 
-// TestBackgroundGivesUp checks that the engine fails with engine.ErrFailed after maxBackgroundFailures
-// failed attempts to create a table, if the reason is not a full disk.
-func TestBackgroundGivesUp(t *testing.T) {
+// TestRepeatedBackgroundFailures checks that the engine fails with engine.ErrFailed after
+// maxBackgroundFailures failed attempts to create a table, if the reason is not a full disk.
+func TestRepeatedBackgroundFailures(t *testing.T) {
 	t.Parallel()
 	o := faultOptions
 	f := &faultInjector{

@@ -41,14 +41,14 @@ type fenceFS struct {
 	vfs.FS
 	dir     string // folder of the protected files
 	log     *slog.Logger
-	space   *diskSpace
+	space   *diskSpaceMonitor
 	logs    *walListWriter
 	spares  spareDescriptors
 	scratch *vfs.MemFS
 	cause   atomic.Pointer[error]
 }
 
-func newFence(fs vfs.FS, log *slog.Logger, s *diskSpace) *fenceFS {
+func newFence(fs vfs.FS, log *slog.Logger, s *diskSpaceMonitor) *fenceFS {
 	dir := fs.PathDir(fs.PathJoin(s.dir, "x")) // spelled as Pebble does
 	f := &fenceFS{FS: fs, dir: dir, log: log, space: s, scratch: vfs.NewMem()}
 	f.logs = &walListWriter{fs: f, dir: s.dir, log: log}

@@ -36,9 +36,9 @@ func onDisk(t *testing.T, fs vfs.FS) (files []string) {
 	return files
 }
 
-// TestFence cuts off the disk by a failed write of each kind, and then calls everything that Pebble may
-// call: no call returns an error that Pebble cannot survive, and nothing on the disk changes.
-func TestFence(t *testing.T) {
+// TestFileSystemAfterFailedWrite cuts off the disk by a failed write of each kind, and then calls everything
+// that Pebble may call: no call returns an error that Pebble cannot survive, and nothing on the disk changes.
+func TestFileSystemAfterFailedWrite(t *testing.T) {
 	t.Parallel()
 	const wal, manifest, table = "data/000004.log", "data/MANIFEST-000001", "data/000005.sst"
 	for name, fail := range map[string]func(f *fenceFS, open vfs.File) error{

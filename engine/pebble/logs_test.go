@@ -212,9 +212,9 @@ func (d *markerCrashDisk) Create(name string, category vfs.DiskWriteCategory) (v
 	return f, err
 }
 
-// TestCrashWhileLogIsNoted checks that Open succeeds after a power cut during the creation of a log: the
+// TestCrashDuringLogCreation checks that Open succeeds after a power cut during the creation of a log: the
 // marker that lists the logs never names a log that is not on the disk.
-func TestCrashWhileLogIsNoted(t *testing.T) {
+func TestCrashDuringLogCreation(t *testing.T) {
 	t.Parallel()
 	disk := &markerCrashDisk{Disk: crashdisk.New()}
 	e := mustOpen(t, Options{Dir: "data", FS: disk, memTable: 64 << 10})

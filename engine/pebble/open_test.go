@@ -29,7 +29,7 @@ func wantOpenError(t *testing.T, o Options, want error) {
 	}
 }
 
-func TestOpenMakesTheFolder(t *testing.T) {
+func TestOpenCreatesFolder(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "not", "there", "yet")
 	for range 2 {
@@ -46,7 +46,7 @@ func TestOpenMakesTheFolder(t *testing.T) {
 	mustClose(t, mustOpen(t, Options{Dir: empty}))
 }
 
-func TestOpenRefusesAnotherPlace(t *testing.T) {
+func TestOpenForeignFolder(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "letter.txt")
@@ -117,7 +117,7 @@ func TestOpenLocked(t *testing.T) {
 	mustClose(t, e)
 }
 
-func TestFormatIsTheNewestThatThisPebbleWrites(t *testing.T) {
+func TestFormatIsNewestOfPebble(t *testing.T) {
 	t.Parallel()
 	// A newer Pebble may know a newer format: then this asks for a decision.
 	if formatVersion != pebble.FormatNewest {

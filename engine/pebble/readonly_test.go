@@ -188,9 +188,9 @@ func TestReadOnlyDamagedLog(t *testing.T) {
 	}
 }
 
-// TestReadOnlyNothing checks that Open with ReadOnly fails for an empty folder and for a missing one, and
-// creates nothing.
-func TestReadOnlyNothing(t *testing.T) {
+// TestReadOnlyWithoutDatabase checks that Open with ReadOnly fails for an empty folder and for a missing one,
+// and creates nothing.
+func TestReadOnlyWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	mem := vfs.NewMem()
 	if err := mem.MkdirAll("empty", 0o755); err != nil {

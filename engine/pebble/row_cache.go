@@ -26,7 +26,7 @@ type rowCache struct {
 	seed   maphash.Seed
 	holds  atomic.Pointer[func(key []byte) bool] // see Engine.CacheRows; nil: the cache is not used
 	epoch  atomic.Uint64
-	shards [rowShards]rowShard
+	shards [rowShards]rowCacheShard
 }
 
 const (
@@ -45,15 +45,15 @@ const (
 // rowCacheBytes returns the memory of the row cache if an engine may use cacheBytes for caches.
 func rowCacheBytes(cacheBytes int64) int64 { return min(cacheBytes/rowCacheShare, maxRowCache) }
 
-// rowShard is a part of a rowCache with a lock of its own.
-type rowShard struct {
+// rowCacheShard is a part of a rowCache with a lock of its own.
+type rowCacheShard struct {
 	mu    sync.Mutex
 	rows  map[uint64]*cachedRow // by the hash of the key; a row replaces another with the same hash
 	ring  []*cachedRow          // all rows, around which the hand goes
 	hand  int                   // index in ring of the row that is considered next for eviction
 	size  int64
 	limit int64
-	slots [rowSlots]rowSlot
+	slots [rowSlots]rowCommitState
 	// offered has a bit for each hash of a key that was offered lately, and count is their number. A value is
 	// stored when it is offered for the second time, so that a query that reads many documents once does not
 	// evict the others.
@@ -70,9 +70,9 @@ type cachedRow struct {
 	used  bool // since the hand passed
 }
 
-// rowSlot has the state of the commits that change the keys which share the slot by their hash: the number
-// of those that are about to become visible (pending), and the epoch of the last one that has ended.
-type rowSlot struct {
+// rowCommitState has the state of the commits that change the keys which share the slot by their hash: the
+// number of those that are about to become visible (pending), and the epoch of the last one that has ended.
+type rowCommitState struct {
 	pending int
 	changed uint64 // epoch of the last commit that has ended
 }
@@ -97,7 +97,7 @@ func (c *rowCache) hash(key []byte) (hash uint64, ok bool) {
 }
 
 // lock returns the locked shard and the slot of the keys with a hash.
-func (c *rowCache) lock(hash uint64) (*rowShard, *rowSlot) {
+func (c *rowCache) lock(hash uint64) (*rowCacheShard, *rowCommitState) {
 	s := &c.shards[hash%rowShards]
 	s.mu.Lock()
 	return s, &s.slots[hash/rowShards%rowSlots]
@@ -105,7 +105,7 @@ func (c *rowCache) lock(hash uint64) (*rowShard, *rowSlot) {
 
 // shows reports whether all changes so far of the keys of the slot are in a snapshot that was opened after
 // the epoch (a count of ended commits) was read.
-func (s *rowSlot) shows(epoch uint64) bool { return s.pending == 0 && s.changed <= epoch }
+func (s *rowCommitState) shows(epoch uint64) bool { return s.pending == 0 && s.changed <= epoch }
 
 // get returns the cached value of a key, or false. epoch is the count of ended commits that the reader
 // read before it opened its snapshot; get returns a value only if it is also that in the snapshot.
@@ -151,7 +151,7 @@ func (c *rowCache) put(key, value []byte, epoch uint64) {
 const maxOffered = 1024
 
 // offer records that a key with a hash was offered, and reports whether it was offered before.
-func (s *rowShard) offer(hash uint64) bool {
+func (s *rowCacheShard) offer(hash uint64) bool {
 	bit := hash / rowShards / rowSlots
 	word, mask := &s.offered[bit/64%64], uint64(1)<<(bit%64)
 	if *word&mask != 0 {
@@ -168,7 +168,7 @@ func (r *cachedRow) size() int64 { return int64(len(r.key)+len(r.value)) + rowOv
 
 // evict removes rows until the shard is within its limit, by the CLOCK algorithm: the hand goes around the
 // ring, and spares each row once that was used since it last passed.
-func (s *rowShard) evict() {
+func (s *rowCacheShard) evict() {
 	for s.size > s.limit {
 		s.hand %= len(s.ring)
 		if row := s.ring[s.hand]; row.used {
@@ -181,7 +181,7 @@ func (s *rowShard) evict() {
 }
 
 // remove removes a row. The last row of the ring takes its place.
-func (s *rowShard) remove(row *cachedRow) {
+func (s *rowCacheShard) remove(row *cachedRow) {
 	delete(s.rows, row.hash)
 	s.size -= row.size()
 	last := len(s.ring) - 1
@@ -227,14 +227,14 @@ func (c *rowCache) end(hashes []uint64, all bool) {
 }
 
 // end ends a pending commit.
-func (s *rowSlot) end(epoch uint64) {
+func (s *rowCommitState) end(epoch uint64) {
 	s.pending--
 	s.changed = max(s.changed, epoch)
 }
 
 // beginAll prepares the shard for a commit that changes a range of keys: it removes all rows, since any of
 // them may be in the range, and counts the commit as pending in all slots.
-func (s *rowShard) beginAll() {
+func (s *rowCacheShard) beginAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	clear(s.rows)
@@ -244,7 +244,7 @@ func (s *rowShard) beginAll() {
 	}
 }
 
-func (s *rowShard) endAll(epoch uint64) {
+func (s *rowCacheShard) endAll(epoch uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range s.slots {

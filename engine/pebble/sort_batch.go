@@ -21,8 +21,8 @@ type batchWrite struct {
 	deletes    bool
 }
 
-// batchOrder is the place of a write in the order of the keys.
-type batchOrder struct {
+// batchSortKey is the place of a write in the order of the keys.
+type batchSortKey struct {
 	prefix uint64 // the bytes of the key after the common prefix of all keys of the batch
 	n      int    // number of the write in the batch
 }
@@ -98,15 +98,15 @@ func isSorted(b *pebble.Batch) bool {
 }
 
 // orderOf returns the order of the writes by key. Writes of the same key stay in their order.
-func orderOf(writes []batchWrite) []batchOrder {
+func orderOf(writes []batchWrite) []batchSortKey {
 	common := commonPrefix(writes)
-	order := make([]batchOrder, len(writes))
+	order := make([]batchSortKey, len(writes))
 	for i := range writes {
 		var prefix [8]byte
 		copy(prefix[:], writes[i].key[common:])
-		order[i] = batchOrder{binary.BigEndian.Uint64(prefix[:]), i}
+		order[i] = batchSortKey{binary.BigEndian.Uint64(prefix[:]), i}
 	}
-	slices.SortFunc(order, func(a, b batchOrder) int {
+	slices.SortFunc(order, func(a, b batchSortKey) int {
 		if a.prefix != b.prefix {
 			return cmp.Compare(a.prefix, b.prefix)
 		}

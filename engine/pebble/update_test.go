@@ -63,7 +63,7 @@ func behindIn(t *testing.T, e *Engine, scopes [][]byte, holder func(engine.Txn) 
 	return errs
 }
 
-func TestGroupSharesABarrier(t *testing.T) {
+func TestGroupCommitSharesSync(t *testing.T) {
 	t.Parallel()
 	e := mustOpen(t, Options{Memory: true})
 	defer mustClose(t, e)
@@ -116,9 +116,9 @@ func TestGroupSharesABarrier(t *testing.T) {
 	}
 }
 
-// TestGroupIsBounded checks that if more than maxGroup transactions wait for a scope, its holder runs
+// TestGroupCommitSizeLimit checks that if more than maxGroup transactions wait for a scope, its holder runs
 // maxGroup of them and the next holder runs the rest.
-func TestGroupIsBounded(t *testing.T) {
+func TestGroupCommitSizeLimit(t *testing.T) {
 	t.Parallel()
 	e := mustOpen(t, Options{Memory: true})
 	defer mustClose(t, e)
@@ -145,9 +145,9 @@ func TestGroupIsBounded(t *testing.T) {
 	}
 }
 
-// TestScopesNamedTwice checks that a transaction that names a scope more than once runs once, and that one
-// that names only a single scope, even twice, runs in the group of the scope's holder.
-func TestScopesNamedTwice(t *testing.T) {
+// TestTransactionWithRepeatedScope checks that a transaction that names a scope more than once runs once, and
+// that one that names only a single scope, even twice, runs in the group of the scope's holder.
+func TestTransactionWithRepeatedScope(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		scopes   []string

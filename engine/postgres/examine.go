@@ -53,28 +53,28 @@ func Examine(ctx context.Context, o Options, now func() time.Time) []Finding {
 			"is the server running, is a host of the address the one that accepts writes, is the password " +
 				"right?"}}
 	}
-	x := &examineRun{ctx: ctx, c: c, o: o}
+	x := &databaseExamination{ctx: ctx, c: c, o: o}
 	defer x.close()
 	list := []Finding{x.trip(now), x.version()}
 	list = append(list, x.settings()...)
 	return append(list, x.standbys(), x.connections(), x.timeouts(), x.room(), x.tables())
 }
 
-// examineRun is a run of Examine over one connection.
-type examineRun struct {
+// databaseExamination is a run of Examine over one connection.
+type databaseExamination struct {
 	ctx context.Context
 	c   *pgx.Conn
 	o   Options
 }
 
-func (x *examineRun) close() {
+func (x *databaseExamination) close() {
 	own, cancel := context.WithTimeout(context.Background(), connectLimit)
 	defer cancel()
 	_ = x.c.Close(own) // nothing is running
 }
 
 // ask runs a statement that returns one row, and stores its columns in into.
-func (x *examineRun) ask(sql string, into ...any) error {
+func (x *databaseExamination) ask(sql string, into ...any) error {
 	return withLimit(x.ctx, readLimit, func(own context.Context) error {
 		return x.c.QueryRow(own, sql).Scan(into...)
 	})
@@ -86,7 +86,7 @@ func unknown(check string, err error) Finding {
 	return Finding{check, Fine, "not known: " + err.Error(), ""}
 }
 
-func (x *examineRun) trip(now func() time.Time) Finding {
+func (x *databaseExamination) trip(now func() time.Time) Finding {
 	best := time.Duration(0)
 	for n := range 5 {
 		begin := now()
@@ -110,7 +110,7 @@ func (x *examineRun) trip(now func() time.Time) Finding {
 // server_version_num: 150000 is version 15.
 const oldest = 150000
 
-func (x *examineRun) version() Finding {
+func (x *databaseExamination) version() Finding {
 	var text string
 	var number int
 	if err := x.ask("SELECT version(), "+
@@ -124,7 +124,7 @@ func (x *examineRun) version() Finding {
 }
 
 // settings examines the settings on which durability depends.
-func (x *examineRun) settings() (list []Finding) {
+func (x *databaseExamination) settings() (list []Finding) {
 	for _, name := range durable {
 		var value string
 		if err := x.ask("SHOW "+name, &value); err != nil {
@@ -139,7 +139,7 @@ func (x *examineRun) settings() (list []Finding) {
 	return list
 }
 
-func (x *examineRun) standbys() Finding {
+func (x *databaseExamination) standbys() Finding {
 	const check = "standby"
 	var wanted string
 	var synchronous, all int
@@ -163,7 +163,7 @@ func (x *examineRun) standbys() Finding {
 	return Finding{check, Fine, fmt.Sprintf("%d of %d are synchronous", synchronous, all), ""}
 }
 
-func (x *examineRun) connections() Finding {
+func (x *databaseExamination) connections() Finding {
 	const check = "connections"
 	var most, used int
 	err := x.ask("SELECT current_setting('max_connections')::int, count(*) FROM "+
@@ -180,7 +180,7 @@ func (x *examineRun) connections() Finding {
 	return Finding{check, Fine, found, ""}
 }
 
-func (x *examineRun) timeouts() Finding {
+func (x *databaseExamination) timeouts() Finding {
 	const check = "timeouts"
 	var lock, transaction string
 	err := x.ask(`SELECT coalesce(max(reset_val) FILTER (WHERE name = 'lock_timeout'), '0'),
@@ -197,7 +197,7 @@ func (x *examineRun) timeouts() Finding {
 	return Finding{check, Fine, "none that disturbs", ""}
 }
 
-func (x *examineRun) room() Finding {
+func (x *databaseExamination) room() Finding {
 	const check = "size"
 	var size int64
 	if err := x.ask("SELECT pg_database_size(current_database())", &size); err != nil {
@@ -207,7 +207,7 @@ func (x *examineRun) room() Finding {
 }
 
 // tables examines the schema: its version, and the servers that use it.
-func (x *examineRun) tables() Finding {
+func (x *databaseExamination) tables() Finding {
 	const check = "schema"
 	var known bool
 	err := withLimit(x.ctx, readLimit, func(own context.Context) (err error) {

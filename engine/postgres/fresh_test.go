@@ -6,9 +6,9 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// TestFresh checks SetFresh, which sets keys that the caller expects to be absent. If a key is stored
+// TestSetFresh checks SetFresh, which sets keys that the caller expects to be absent. If a key is stored
 // nevertheless, its value is replaced as by Set, at the price of more round trips.
-func TestFresh(t *testing.T) {
+func TestSetFresh(t *testing.T) {
 	e := newTestSchema(t).open(Options{})
 	defer closing(t, e)
 	scope := []byte("a")

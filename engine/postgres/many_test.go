@@ -62,9 +62,9 @@ func TestManyKeys(t *testing.T) {
 	}
 }
 
-// TestManyKeysAhead passes many keys to Update to be read in advance, whose values are too large together,
-// so that only the first ones are. It checks all values and the number of round trips.
-func TestManyKeysAhead(t *testing.T) {
+// TestUpdateReadsKeysInAdvance passes many keys to Update to be read in advance, whose values are too large
+// together, so that only the first ones are. It checks all values and the number of round trips.
+func TestUpdateReadsKeysInAdvance(t *testing.T) {
 	e := newTestSchema(t).open(Options{})
 	defer closing(t, e)
 	scope, size := []byte("a"), engine.ManyBytes/40

@@ -10,9 +10,9 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// TestPlans checks that PostgreSQL plans each prepared statement only once for a connection, and that the
-// plans read the table of keys by its primary key even if the table is small.
-func TestPlans(t *testing.T) {
+// TestPreparedStatementPlans checks that PostgreSQL plans each prepared statement only once for a connection,
+// and that the plans read the table of keys by its primary key even if the table is small.
+func TestPreparedStatementPlans(t *testing.T) {
 	d := newTestSchema(t)
 	e := d.open(Options{Writers: 1, Readers: 1})
 	defer closing(t, e)

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// proxy is a TCP proxy in front of PostgreSQL that breaks random connections: before it forwards a
+// faultyProxy is a TCP proxy in front of PostgreSQL that breaks random connections: before it forwards a
 // request, after it has forwarded the request but not the response, or in a way that the server gets the
 // request only later, after the client has noticed the break.
-type proxy struct {
+type faultyProxy struct {
 	to       string
 	listener net.Listener
 	mu       sync.Mutex
@@ -20,13 +20,13 @@ type proxy struct {
 	all      sync.WaitGroup
 }
 
-func newProxy(t *testing.T, to string) *proxy {
+func newProxy(t *testing.T, to string) *faultyProxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &proxy{to: to, listener: l, rng: rand.New(rand.NewPCG(3, 3))}
+	p := &faultyProxy{to: to, listener: l, rng: rand.New(rand.NewPCG(3, 3))}
 	p.all.Go(func() {
 		for {
 			c, err := l.Accept()
@@ -39,14 +39,14 @@ func newProxy(t *testing.T, to string) *proxy {
 	return p
 }
 
-func (p *proxy) close() {
+func (p *faultyProxy) close() {
 	_ = p.listener.Close()
 	p.all.Wait()
 }
 
 // cut decides at random how the proxy treats a request: 0 forwards it, 1 breaks the connection before it,
 // 2 forwards it without the response, and 3 does so after a delay.
-func (p *proxy) cut() int {
+func (p *faultyProxy) cut() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.rng.IntN(100) >= 3 {
@@ -56,7 +56,7 @@ func (p *proxy) cut() int {
 	return 1 + p.rng.IntN(3)
 }
 
-func (p *proxy) carry(client net.Conn) {
+func (p *faultyProxy) carry(client net.Conn) {
 	server, err := net.Dial("tcp", p.to)
 	if err != nil {
 		_ = client.Close()

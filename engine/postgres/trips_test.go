@@ -7,8 +7,8 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// TestTrips checks that each operation needs no more than a given number of round trips to the database.
-func TestTrips(t *testing.T) {
+// TestRoundTrips checks that each operation needs no more than a given number of round trips to the database.
+func TestRoundTrips(t *testing.T) {
 	e := newTestSchema(t).open(Options{})
 	defer closing(t, e)
 	scope := []byte("a")

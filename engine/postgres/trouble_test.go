@@ -113,9 +113,9 @@ func play(t *testing.T, engines []*Engine, rounds int) (*operationRecorder, []st
 	return a, scopes
 }
 
-// TestRunsAgain makes a quarter of all commits fail, and checks that the functions of the Updates run
-// again and no operation is lost or carried out twice.
-func TestRunsAgain(t *testing.T) {
+// TestRetryAfterFailedCommit makes a quarter of all commits fail, and checks that the functions of the
+// Updates run again and no operation is lost or carried out twice.
+func TestRetryAfterFailedCommit(t *testing.T) {
 	var mu sync.Mutex
 	rng := rand.New(rand.NewPCG(1, 1))
 	e := newTestSchema(t).open(Options{rerun: func() bool {
@@ -145,9 +145,9 @@ func TestTwoEngines(t *testing.T) {
 	}
 }
 
-// TestFirstStartTogether opens a new database by several Engines at the same moment, and checks that all
-// succeed.
-func TestFirstStartTogether(t *testing.T) {
+// TestConcurrentOpenOfNewDatabase opens a new database by several Engines at the same moment, and checks that
+// all succeed.
+func TestConcurrentOpenOfNewDatabase(t *testing.T) {
 	d := newTestSchema(t)
 	var all sync.WaitGroup
 	for range 6 {
@@ -189,9 +189,9 @@ func TestViewInsideUpdate(t *testing.T) {
 	}
 }
 
-// TestEndedConnections makes the server end all connections repeatedly while writers write, and checks
-// that no operation is lost or carried out twice.
-func TestEndedConnections(t *testing.T) {
+// TestConnectionsEndedByServer makes the server end all connections repeatedly while writers write, and
+// checks that no operation is lost or carried out twice.
+func TestConnectionsEndedByServer(t *testing.T) {
 	d := newTestSchema(t)
 	config, err := pgx.ParseConfig(d.url)
 	if err != nil {
@@ -239,10 +239,10 @@ func separator(url string) string {
 	return "?"
 }
 
-// TestLostAnswers runs writers through a proxy that loses requests and responses, and checks that no
-// operation is lost or carried out twice. In one case the server commits only after the client has asked
-// for the outcome.
-func TestLostAnswers(t *testing.T) {
+// TestLostRequestsAndResponses runs writers through a proxy that loses requests and responses, and checks
+// that no operation is lost or carried out twice. In one case the server commits only after the client has
+// asked for the outcome.
+func TestLostRequestsAndResponses(t *testing.T) {
 	d := newTestSchema(t)
 	config, err := pgx.ParseConfig(d.url)
 	if err != nil {

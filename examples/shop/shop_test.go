@@ -49,7 +49,7 @@ func wantNoCart(t *testing.T, s *Shop, user string) {
 	}
 }
 
-func TestCartDiesAnHourAfterItsLastChange(t *testing.T) {
+func TestCartExpiresHourAfterChange(t *testing.T) {
 	t.Parallel()
 	s, m := open(t)
 	must(t, s.Add(t.Context(), "ada", "book"))
@@ -63,7 +63,7 @@ func TestCartDiesAnHourAfterItsLastChange(t *testing.T) {
 	wantItems(t, s, "ada", "lamp")
 }
 
-func TestOrderLives(t *testing.T) {
+func TestOrderDoesNotExpire(t *testing.T) {
 	t.Parallel()
 	s, m := open(t)
 	must(t, s.Add(t.Context(), "ada", "book"))
@@ -77,7 +77,7 @@ func TestOrderLives(t *testing.T) {
 	}
 }
 
-func TestCheckoutTooLate(t *testing.T) {
+func TestCheckoutOfExpiredCart(t *testing.T) {
 	t.Parallel()
 	s, m := open(t)
 	must(t, s.Add(t.Context(), "ada", "book"))
@@ -125,8 +125,8 @@ func TestAbandonedCartsAreMailedOnce(t *testing.T) {
 	want()
 }
 
-// TestBusyService checks that the SDK repeats requests that the server throttles.
-func TestBusyService(t *testing.T) {
+// TestThrottledRequestIsRetried checks that the SDK repeats requests that the server throttles.
+func TestThrottledRequestIsRetried(t *testing.T) {
 	t.Parallel()
 	s, m := open(t)
 	busy := m.Fail(mayflytest.FaultRule{Fault: mayflytest.Throttled, Count: 2, RetryAfter: time.Millisecond})

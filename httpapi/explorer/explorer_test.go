@@ -51,10 +51,10 @@ func one(r *http.Response, name string) string {
 	return r.Header.Get(name)
 }
 
-// TestPages checks the HTML pages of the site: all links inside the site lead to existing files and
-// anchors, no page has inline scripts or styles, and the compressed files of the application, and of the
+// TestPageLinksAndSizes checks the HTML pages of the site: all links inside the site lead to existing files
+// and anchors, no page has inline scripts or styles, and the compressed files of the application, and of the
 // documentation, take at most 400 KB each.
-func TestPages(t *testing.T) {
+func TestPageLinksAndSizes(t *testing.T) {
 	s := newSite(t)
 	inline := regexp.MustCompile(`<script[^>]*>[^<]|<[^>]+\s(?:on\w+|style)=|<style`)
 	names := regexp.MustCompile(`\s(?:src|href)="([^"]*)"`)
@@ -116,9 +116,9 @@ func checkLink(t *testing.T, s *Site, from, page, address string) {
 	}
 }
 
-// TestNamesOfTheEmulator checks that the start page and its script are also served under the file names of
+// TestEmulatorFileNames checks that the start page and its script are also served under the file names of
 // Microsoft's emulator, which scripts request.
-func TestNamesOfTheEmulator(t *testing.T) {
+func TestEmulatorFileNames(t *testing.T) {
 	s := newSite(t)
 	for page, kind := range map[string]string{"index.html": "text/html", "quickstart.html": "text/html",
 		"emulator.js": "text/javascript"} {

@@ -26,9 +26,9 @@ var rules = []struct {
 	{"wires", wires},
 }
 
-// TestModule checks the module against all rules, and checks that each rule reports code that breaks it.
+// TestModuleRules checks the module against all rules, and checks that each rule reports code that breaks it.
 // It loads the module only once for both.
-func TestModule(t *testing.T) {
+func TestModuleRules(t *testing.T) {
 	h := load(t)
 	t.Run("House", h.keepsRules)
 	t.Run("RulesFire", h.rulesFire)
@@ -205,9 +205,9 @@ const ( A = 1; B = 2 )
 `},
 }
 
-// TestPlace checks that place returns a position as the path of the file below the module, a colon, and
-// the line.
-func TestPlace(t *testing.T) {
+// TestModulePosition checks that place returns a position as the path of the file below the module, a colon,
+// and the line.
+func TestModulePosition(t *testing.T) {
 	h := &goModule{root: string(filepath.Separator) + "m", fset: token.NewFileSet()}
 	f := h.fset.AddFile(filepath.Join(h.root, "a", "b.go"), -1, 10)
 	f.SetLines([]int{0, 5})

@@ -22,7 +22,7 @@
 //
 // A rule is a function from a package to its violations. Packages are type-checked against the export data
 // that "go list" reports, so that a rule can use the type of an expression, not only its text.
-// TestModule/RulesFire runs each rule on code that breaks it, and fails if the rule does not report it.
+// TestModuleRules/RulesFire runs each rule on code that breaks it, and fails if the rule does not report it.
 //
 // The folder sdktest is a module of its own and is not checked.
 package archtest

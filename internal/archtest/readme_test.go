@@ -31,9 +31,9 @@ func TestReadmeCommands(t *testing.T) {
 	}
 }
 
-// TestPages checks that the links in README.md and in the pages in docs lead to existing files and
-// headings, and that docs/README.md lists every page.
-func TestPages(t *testing.T) {
+// TestDocumentationLinks checks that the links in README.md and in the pages in docs lead to existing files
+// and headings, and that docs/README.md lists every page.
+func TestDocumentationLinks(t *testing.T) {
 	pages := []string{"README.md", "CONTRIBUTING.md"}
 	docs := filepath.Join("..", "..", "docs")
 	err := filepath.WalkDir(docs, func(name string, entry fs.DirEntry, err error) error {

@@ -17,7 +17,7 @@ import (
 // The accepted numbers of places that exceed a size limit at present. They may only be lowered.
 const (
 	storeCycle = 39   // files of package store in its largest cycle
-	wideLines  = 1624 // lines of more than maxColumns in the module
+	wideLines  = 1598 // lines of more than maxColumns in the module
 	longFiles  = 19   // files of more than maxLines
 	longFuncs  = 3    // functions of more than maxFunc lines, tests excepted: a table of cases is long by nature
 )
@@ -69,8 +69,8 @@ func TestLargestCycle(t *testing.T) {
 	}
 }
 
-// TestSizesSee checks that a function and a line that are slightly too long are reported.
-func TestSizesSee(t *testing.T) {
+// TestSizeRulesReportExcess checks that a function and a line that are slightly too long are reported.
+func TestSizeRulesReportExcess(t *testing.T) {
 	h := &goModule{root: "/m", fset: token.NewFileSet()}
 	src := "package a\nfunc fits() {" + strings.Repeat("\n", maxFunc-1) + "}\n" +
 		"func long() {" + strings.Repeat("\n", maxFunc) + "}\n"

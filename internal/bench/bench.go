@@ -66,10 +66,10 @@ type Bench struct {
 	Options
 	clock    ttl.Clock
 	progress *progress.Bar
-	report   *runningReport
+	report   *reportWriter
 	shared   *expiringDataset // created when a section first needs it
 	older    Result           // to compare with
-	changes  []FigureChange
+	changes  []MeasurementChange
 }
 
 // New returns a run that writes its table to report, and shows its progress on a terminal.
@@ -79,10 +79,10 @@ func New(o Options, report io.Writer, terminal io.Writer) *Bench {
 
 // Result contains the figures of a run, as they are written to JSON files.
 type Result struct {
-	About   RunConditions  `json:"about"`
-	Figures []Figure       `json:"figures"`
-	Shapes  []QueryTime    `json:"shapes,omitempty"`
-	Changes []FigureChange `json:"changes,omitempty"`
+	About   RunConditions       `json:"about"`
+	Figures []Measurement       `json:"figures"`
+	Shapes  []QueryTime         `json:"shapes,omitempty"`
+	Changes []MeasurementChange `json:"changes,omitempty"`
 }
 
 // Result returns the figures that Run has measured.

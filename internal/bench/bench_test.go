@@ -152,7 +152,7 @@ func TestRawOptions(t *testing.T) {
 
 func TestBenchNumbers(t *testing.T) {
 	for _, c := range []struct {
-		unit figureUnit
+		unit measurementUnit
 		v    float64
 		want string
 	}{
@@ -187,7 +187,7 @@ func TestBenchNumbers(t *testing.T) {
 	}
 }
 
-func TestDuel(t *testing.T) {
+func TestRatiosAndBudgets(t *testing.T) {
 	d := workSliceTimes{mayfly: []float64{2, 4, 10}, baseline: []float64{1, 1, 5}}
 	f := d.speed("x", ratioAtLeast(0.5))
 	if f.Value != 4 || *f.Against != 1 || *f.Ratio != 0.5 || !f.Budget.holds(&f) {
@@ -196,7 +196,7 @@ func TestDuel(t *testing.T) {
 	if f := d.rate("x", ratioAtLeast(0.6)); f.Value != 0.25 || *f.Against != 1 || *f.Ratio != 0.5 || f.Budget.holds(&f) {
 		t.Errorf("rate %+v, against %v, ratio %v", f, *f.Against, *f.Ratio)
 	}
-	if f := (Figure{Value: 2}); valueAtMost(1.9).holds(&f) || !valueAtMost(2).holds(&f) {
+	if f := (Measurement{Value: 2}); valueAtMost(1.9).holds(&f) || !valueAtMost(2).holds(&f) {
 		t.Error("a budget on the value")
 	}
 	if got := ratioAtLeast(0.45).text(seconds) + ", " + valueAtMost(0.05).text(seconds); got != ">= 0.45, <= 50.0 ms" {

@@ -9,8 +9,8 @@ import (
 	"sort"
 )
 
-// FigureChange is the difference between a figure and the same figure of an older result.
-type FigureChange struct {
+// MeasurementChange is the difference between a figure and the same figure of an older result.
+type MeasurementChange struct {
 	Section string  `json:"section"`
 	Name    string  `json:"name"`
 	Before  float64 `json:"before"` // median of the samples (of ratios, if the figure has any)
@@ -33,7 +33,7 @@ const (
 )
 
 // RegressionError reports that ratios are worse than those of an older result by more than --max-drop.
-type RegressionError struct{ Changes []FigureChange }
+type RegressionError struct{ Changes []MeasurementChange }
 
 // Error names the worst figure.
 func (e *RegressionError) Error() string {
@@ -55,7 +55,7 @@ func readResult(file string) (r Result, err error) {
 }
 
 // lowerIsBetter reports whether a smaller sample of the figure is better.
-func (f *Figure) lowerIsBetter() bool {
+func (f *Measurement) lowerIsBetter() bool {
 	switch {
 	case f.Budget != nil:
 		return f.Budget.Bound == "most"
@@ -66,7 +66,7 @@ func (f *Figure) lowerIsBetter() bool {
 }
 
 // samples returns the samples by which the figure is compared with an older one.
-func (f *Figure) samples() []float64 {
+func (f *Measurement) samples() []float64 {
 	switch {
 	case len(f.Samples) > 0:
 		return f.Samples
@@ -77,16 +77,16 @@ func (f *Figure) samples() []float64 {
 }
 
 // changes compares figures with those of an older result. It leaves out figures that only one side has.
-func changes(before, after []Figure) (list []FigureChange) {
+func changes(before, after []Measurement) (list []MeasurementChange) {
 	for i := range after {
 		f := &after[i]
 		at := slices.IndexFunc(before,
-			func(o Figure) bool { return o.Section == f.Section && o.Name == f.Name })
+			func(o Measurement) bool { return o.Section == f.Section && o.Name == f.Name })
 		if at < 0 {
 			continue
 		}
 		old, now := before[at].samples(), f.samples()
-		c := FigureChange{Section: f.Section, Name: f.Name, Before: median(old), After: median(now),
+		c := MeasurementChange{Section: f.Section, Name: f.Name, Before: median(old), After: median(now),
 			P: rankSum(old, now)}
 		c.Gain = c.After/c.Before - 1
 		if f.lowerIsBetter() {
@@ -100,7 +100,7 @@ func changes(before, after []Figure) (list []FigureChange) {
 }
 
 // dropped returns the significant changes for the worse by more than limit, the worst first.
-func dropped(list []FigureChange, limit float64) (worse []FigureChange) {
+func dropped(list []MeasurementChange, limit float64) (worse []MeasurementChange) {
 	for _, c := range list {
 		if c.Significant && c.Gain < -limit {
 			worse = append(worse, c)
@@ -151,7 +151,7 @@ func rankSum(a, b []float64) float64 {
 }
 
 // addChanges prints the significant changes.
-func (r *runningReport) addChanges(file string, list []FigureChange) {
+func (r *reportWriter) addChanges(file string, list []MeasurementChange) {
 	r.printf("\ncompared with %s: medians of the ratios, or of the values if there is no ratio; "+
 		"p by the rank-sum test\n", file)
 	r.row("", "before", "now", "change", "p", "")

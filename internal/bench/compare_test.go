@@ -24,9 +24,9 @@ func TestRankSum(t *testing.T) {
 	}
 }
 
-func TestChanges(t *testing.T) {
-	about := func(name string, at float64, lower bool) Figure {
-		f := Figure{Section: "s", Name: name, Value: 1, Unit: seconds, Ratio: &at, Budget: ratioAtLeast(0.5)}
+func TestSignificantChanges(t *testing.T) {
+	about := func(name string, at float64, lower bool) Measurement {
+		f := Measurement{Section: "s", Name: name, Value: 1, Unit: seconds, Ratio: &at, Budget: ratioAtLeast(0.5)}
 		if lower {
 			f.Budget = ratioAtMost(2)
 		}
@@ -35,10 +35,10 @@ func TestChanges(t *testing.T) {
 		}
 		return f
 	}
-	old := []Figure{about("same", 1, false), about("worse", 1, false), about("better", 1, false),
+	old := []Measurement{about("same", 1, false), about("worse", 1, false), about("better", 1, false),
 		about("costs more", 1, true),
 		about("gone", 1, false), {Section: "s", Name: "one sample", Value: 1, Unit: byteCount}}
-	now := []Figure{about("same", 1.001, false), about("worse", 0.8, false), about("better", 1.2, false),
+	now := []Measurement{about("same", 1.001, false), about("worse", 0.8, false), about("better", 1.2, false),
 		about("costs more", 1.3, true), about("new", 1, false),
 		{Section: "s", Name: "one sample", Value: 2, Unit: byteCount}}
 	list := changes(old, now)
@@ -63,7 +63,7 @@ func TestChanges(t *testing.T) {
 
 func TestDrawSection(t *testing.T) {
 	against, ratio := 200.0, 0.5
-	figures := []Figure{
+	figures := []Measurement{
 		{Section: "s", Name: "a < b", Value: 100, Unit: perSecond, Against: &against, Ratio: &ratio},
 		{Section: "s", Name: "alone", Value: 1, Unit: seconds}}
 	got := drawSection(figures)

@@ -54,7 +54,7 @@ func (b *Bench) measureDirect(ctx context.Context) (err error) {
 	}
 	against, pairs := median(rates[1]), workSliceTimes{mayfly: rates[0], baseline: rates[1]}
 	ratio := median(pairs.ratios(quotient))
-	b.report.add(Figure{Name: "requests, client on the same machine", Value: median(rates[0]),
+	b.report.add(Measurement{Name: "requests, client on the same machine", Value: median(rates[0]),
 		Unit: perSecond, Against: &against, Ratio: &ratio, Samples: pairs.ratios(quotient)})
 	return nil
 }

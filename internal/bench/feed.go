@@ -57,24 +57,24 @@ func (b *Bench) measureFeed(ctx context.Context) (err error) {
 	return nil
 }
 
-// fanOutComparison is the state of one comparison of measureFeed: Mayfly's readers of a change feed
+// feedFanOutComparison is the state of one comparison of measureFeed: Mayfly's readers of a change feed
 // against scans of bare Pebble. In each slice of the measurement both read as many documents as fit into
 // its time.
-type fanOutComparison struct {
+type feedFanOutComparison struct {
 	b    *Bench
 	read func(most int) (int, error)
 	most int // documents that each reader reads
 }
 
-func (b *Bench) newFanOut(n int, read func(most int) (int, error)) (*fanOutComparison, error) {
+func (b *Bench) newFanOut(n int, read func(most int) (int, error)) (*feedFanOutComparison, error) {
 	got, err := read(n) // this read also fills the caches
 	if err == nil && got != n {
 		err = fmt.Errorf("%d of %d documents were read", got, n)
 	}
-	return &fanOutComparison{b, read, n}, err
+	return &feedFanOutComparison{b, read, n}, err
 }
 
-func (f *fanOutComparison) slice(ctx context.Context) workSliceFunc {
+func (f *feedFanOutComparison) slice(ctx context.Context) workSliceFunc {
 	return func() (int, time.Duration, error) {
 		var ops atomic.Int64
 		began := f.b.clock.Now()

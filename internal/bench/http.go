@@ -74,7 +74,7 @@ func (b *Bench) measureHTTP(ctx context.Context) (err error) {
 	}
 	against, pairs := median(rates[1]), workSliceTimes{mayfly: rates[0], baseline: rates[1]}
 	ratio := median(rates[0]) / against
-	b.report.add(Figure{Name: "requests, client on the same machine", Value: median(rates[0]),
+	b.report.add(Measurement{Name: "requests, client on the same machine", Value: median(rates[0]),
 		Unit: perSecond, Against: &against, Ratio: &ratio, Samples: pairs.ratios(quotient)})
 	return nil
 }

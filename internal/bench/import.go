@@ -57,7 +57,7 @@ func (b *Bench) measureImports(ctx context.Context) (err error) {
 	), "raw batches")
 	b.report.add(d.rate("documents", ratioAtLeast(0.3)))
 	if most > 0 {
-		b.report.add(Figure{Name: "resident memory of the server, at most", Value: float64(most),
+		b.report.add(Measurement{Name: "resident memory of the server, at most", Value: float64(most),
 			Unit: byteCount, Budget: valueAtMost(300e6)})
 	}
 	return nil

@@ -52,7 +52,7 @@ func (b *Bench) measureHeap(ctx context.Context, sets []queryStore) (err error) 
 			return err
 		}
 		against := float64(before)
-		b.report.add(Figure{Name: q.name, Value: float64(held), Unit: byteCount, Against: &against})
+		b.report.add(Measurement{Name: q.name, Value: float64(held), Unit: byteCount, Against: &against})
 	}
 	return nil
 }

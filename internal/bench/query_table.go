@@ -8,7 +8,7 @@ import (
 
 // beginShapes begins the table of a section that measures queries, with one row for each kind of query. If
 // sets of several sizes are measured, a last column shows how the times grow with the size.
-func (r *runningReport) beginShapes(conditions string, several bool) {
+func (r *reportWriter) beginShapes(conditions string, several bool) {
 	r.section = "query"
 	r.printf("\nquery: %s\n", conditions)
 	last := ""
@@ -18,7 +18,7 @@ func (r *runningReport) beginShapes(conditions string, several bool) {
 	r.shapeRow("", "of", "CPU ms", "wall ms", "documents", "entries", "rows", "pages", last)
 }
 
-func (r *runningReport) shapeRow(name string, columns ...string) {
+func (r *reportWriter) shapeRow(name string, columns ...string) {
 	line := fmt.Sprintf("  %-47s", name)
 	for i, width := range []int{9, 9, 9, 10, 10, 8, 5, 7} {
 		line += fmt.Sprintf(" %*s", width, columns[i])
@@ -28,7 +28,7 @@ func (r *runningReport) shapeRow(name string, columns ...string) {
 
 // addShape adds the measurements of one query to the report and prints them, a row for each set of
 // documents on which the query ran.
-func (r *runningReport) addShape(found []QueryTime) {
+func (r *reportWriter) addShape(found []QueryTime) {
 	for i, s := range found {
 		r.shapes = append(r.shapes, s)
 		name := s.Name
@@ -48,7 +48,7 @@ func (r *runningReport) addShape(found []QueryTime) {
 // growthOf returns the cell of the column growth: how much more CPU time the query needs than on the
 // smallest set of documents; "" if there is only one set. A value above its limit is marked, and counted in
 // r.over.
-func (r *runningReport) growthOf(s QueryTime) string {
+func (r *reportWriter) growthOf(s QueryTime) string {
 	if s.Growth == nil {
 		return ""
 	}

@@ -89,7 +89,7 @@ func TestQueryDocuments(t *testing.T) {
 	}
 }
 
-func TestSearchedDocuments(t *testing.T) {
+func TestSearchDocuments(t *testing.T) {
 	l := valueDistribution{3000}
 	g := l.askedFew(1)
 	place, err := index.ParseGeometry(hereParam(l, 1)[0].Value, false)
@@ -115,9 +115,9 @@ func TestSearchedDocuments(t *testing.T) {
 	}
 }
 
-// TestShapes runs each kind of query once, and checks that it succeeds, that it finds documents if it
+// TestQueryShapes runs each kind of query once, and checks that it succeeds, that it finds documents if it
 // should, and that it finds 100 if its name ends with "(100)".
-func TestShapes(t *testing.T) {
+func TestQueryShapes(t *testing.T) {
 	l := valueDistribution{1000}
 	for _, c := range []struct {
 		set    queryStore
@@ -159,7 +159,7 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-func TestAskInTurns(t *testing.T) {
+func TestRunInterleaved(t *testing.T) {
 	sides := []*queryRun{{cpu: []float64{1, 2, 3}}, {cpu: []float64{8, 4, 6}}}
 	for i, a := range sides {
 		a.b = &Bench{Options: Options{Seconds: 1}, clock: ttl.SystemClock{}}

@@ -28,9 +28,9 @@ type QueryTime struct {
 	// Failure is the reason if the query has failed.
 	Failure string `json:"failure,omitempty"`
 	// Growth is the CPU time divided by that of the smallest set, if there are several sets.
-	Growth *float64     `json:"growth,omitempty"`
-	Budget *figureLimit `json:"budget,omitempty"`
-	Within *bool        `json:"within,omitempty"`
+	Growth *float64          `json:"growth,omitempty"`
+	Budget *measurementLimit `json:"budget,omitempty"`
+	Within *bool             `json:"within,omitempty"`
 }
 
 const (

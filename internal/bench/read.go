@@ -61,7 +61,7 @@ func (b *Bench) measureReads(ctx context.Context) (err error) {
 	for _, kind := range []struct {
 		name  string
 		keys  int
-		limit *figureLimit
+		limit *measurementLimit
 	}{{"cold key", n, ratioAtLeast(0.45)}, {"repeated key", min(hotDocs, n), ratioAtLeast(0.8)}} {
 		keys := order[:kind.keys]
 		d, err := b.compare(ctx, "reading: "+kind.name, b.repeat(ours.turn(keys), ours.read),

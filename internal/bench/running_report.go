@@ -9,28 +9,28 @@ import (
 	"time"
 )
 
-// Figure is one line of the report. Times are in seconds.
-type Figure struct {
-	Section string     `json:"section"`
-	Name    string     `json:"name"`
-	Value   float64    `json:"value"`
-	Unit    figureUnit `json:"unit"`
+// Measurement is one line of the report. Times are in seconds.
+type Measurement struct {
+	Section string          `json:"section"`
+	Name    string          `json:"name"`
+	Value   float64         `json:"value"`
+	Unit    measurementUnit `json:"unit"`
 	// Against is the value for bare Pebble, the empty server or the idle store; nil if there is no
 	// comparison.
-	Against *float64     `json:"against,omitempty"`
-	Ratio   *float64     `json:"ratio,omitempty"`
-	Budget  *figureLimit `json:"budget,omitempty"`
-	Within  *bool        `json:"within,omitempty"`
-	Note    string       `json:"note,omitempty"`
+	Against *float64          `json:"against,omitempty"`
+	Ratio   *float64          `json:"ratio,omitempty"`
+	Budget  *measurementLimit `json:"budget,omitempty"`
+	Within  *bool             `json:"within,omitempty"`
+	Note    string            `json:"note,omitempty"`
 	// Samples are the single results of which Value or Ratio is the median: ratios if there is a ratio,
 	// otherwise values. If there are none, Value or Ratio is a single measurement.
-	Samples []float64 `json:"samples,omitempty"`
-	Cost    *Cost     `json:"cost,omitempty"`
+	Samples []float64      `json:"samples,omitempty"`
+	Cost    *OperationCost `json:"cost,omitempty"`
 }
 
-// Cost is the cost of one operation of Mayfly, including everything else that its process did at the same
-// time. A member that was not measured is 0.
-type Cost struct {
+// OperationCost is the cost of one operation of Mayfly, including everything else that its process did at the
+// same time. A member that was not measured is 0.
+type OperationCost struct {
 	P50        float64 `json:"p50Seconds,omitempty"`
 	P99        float64 `json:"p99Seconds,omitempty"`
 	P999       float64 `json:"p999Seconds,omitempty"`
@@ -42,14 +42,14 @@ type Cost struct {
 }
 
 // with sets the quantiles from the times of single operations.
-func (c *Cost) with(l latencies) *Cost {
+func (c *OperationCost) with(l latencies) *OperationCost {
 	l = l.sorted()
 	c.P50, c.P99, c.P999 = l.quantile(0.5).Seconds(), l.quantile(0.99).Seconds(), l.quantile(0.999).Seconds()
 	return c
 }
 
 // text describes a cost in one line.
-func (c *Cost) text() string {
+func (c *OperationCost) text() string {
 	var parts []string
 	if c.P50 > 0 {
 		parts = append(parts, fmt.Sprintf("p50 %s, p99 %s, p99.9 %s", seconds.text(c.P50),
@@ -66,18 +66,18 @@ func (c *Cost) text() string {
 	return strings.Join(parts, "; ")
 }
 
-// figureLimit is a limit for the ratio of a figure, or for its value.
-type figureLimit struct {
+// measurementLimit is a limit for the ratio of a figure, or for its value.
+type measurementLimit struct {
 	On    string  `json:"on"`    // ratio or value
 	Bound string  `json:"bound"` // least or most
 	Limit float64 `json:"limit"`
 }
 
-func ratioAtLeast(limit float64) *figureLimit { return &figureLimit{"ratio", "least", limit} }
-func ratioAtMost(limit float64) *figureLimit  { return &figureLimit{"ratio", "most", limit} }
-func valueAtMost(limit float64) *figureLimit  { return &figureLimit{"value", "most", limit} }
+func ratioAtLeast(limit float64) *measurementLimit { return &measurementLimit{"ratio", "least", limit} }
+func ratioAtMost(limit float64) *measurementLimit  { return &measurementLimit{"ratio", "most", limit} }
+func valueAtMost(limit float64) *measurementLimit  { return &measurementLimit{"value", "most", limit} }
 
-func (b *figureLimit) holds(f *Figure) bool {
+func (b *measurementLimit) holds(f *Measurement) bool {
 	v := f.Value
 	if b.On == "ratio" {
 		v = *f.Ratio
@@ -88,7 +88,7 @@ func (b *figureLimit) holds(f *Figure) bool {
 	return v <= b.Limit
 }
 
-func (b *figureLimit) text(u figureUnit) string {
+func (b *measurementLimit) text(u measurementUnit) string {
 	limit, sign := strconv.FormatFloat(b.Limit, 'f', -1, 64), ">= "
 	if b.On == "value" {
 		limit = u.text(b.Limit)
@@ -99,17 +99,17 @@ func (b *figureLimit) text(u figureUnit) string {
 	return sign + limit
 }
 
-// figureUnit is the unit of a figure, which determines how it is printed.
-type figureUnit string
+// measurementUnit is the unit of a figure, which determines how it is printed.
+type measurementUnit string
 
 const (
-	seconds   figureUnit = "s"
-	perSecond figureUnit = "/s"
-	byteCount figureUnit = "B"
+	seconds   measurementUnit = "s"
+	perSecond measurementUnit = "/s"
+	byteCount measurementUnit = "B"
 )
 
 // text formats a value with three or four significant digits.
-func (u figureUnit) text(v float64) string {
+func (u measurementUnit) text(v float64) string {
 	switch u {
 	case seconds:
 		for _, scale := range []struct {
@@ -161,26 +161,26 @@ type RunConditions struct {
 	At            time.Time `json:"at"`
 }
 
-// runningReport prints figures to the table as they arrive, and keeps them for the result.
-type runningReport struct {
+// reportWriter prints figures to the table as they arrive, and keeps them for the result.
+type reportWriter struct {
 	out     io.Writer
 	about   RunConditions
 	section string
-	figures []Figure
+	figures []Measurement
 	shapes  []QueryTime
 	over    int
 	err     error // the first printing error
 }
 
-func newReport(out io.Writer) *runningReport { return &runningReport{out: out} }
+func newReport(out io.Writer) *reportWriter { return &reportWriter{out: out} }
 
-func (r *runningReport) printf(format string, args ...any) {
+func (r *reportWriter) printf(format string, args ...any) {
 	if _, err := fmt.Fprintf(r.out, format, args...); err != nil && r.err == nil {
 		r.err = err
 	}
 }
 
-func (r *runningReport) head(dir string) error {
+func (r *reportWriter) head(dir string) error {
 	a := r.about
 	r.printf("mayfly %s  %s %s  %d CPUs\n", a.Version, a.Go, a.Platform, a.CPUs)
 	r.printf("documents of %d bytes, 12 values each, default indexing policy, in import, start, ttl and purge %s; every write durable (fsync on: %s for 4 KB in %s)\n",
@@ -191,19 +191,19 @@ func (r *runningReport) head(dir string) error {
 
 // begin prints the head of a section: its name, its conditions, and the names of the columns. against names
 // the baseline.
-func (r *runningReport) begin(section, conditions, against string) {
+func (r *reportWriter) begin(section, conditions, against string) {
 	r.section = section
 	r.printf("\n%s: %s\n", section, conditions)
 	r.row("", "mayfly", against, "ratio", "budget", "")
 }
 
-func (r *runningReport) row(name, value, against, ratio, limit, mark string) {
+func (r *reportWriter) row(name, value, against, ratio, limit, mark string) {
 	line := fmt.Sprintf("  %-44s %12s %14s %7s  %-12s %s", name, value, against, ratio, limit, mark)
 	r.printf("%s\n", strings.TrimRight(line, " "))
 }
 
 // add prints a figure and keeps it.
-func (r *runningReport) add(f Figure) {
+func (r *reportWriter) add(f Measurement) {
 	f.Section = r.section
 	against, ratio, limit, mark := "", "", "", ""
 	if f.Against != nil {
@@ -229,9 +229,9 @@ func (r *runningReport) add(f Figure) {
 }
 
 // note prints a remark on the section.
-func (r *runningReport) note(format string, args ...any) { r.printf("  "+format+"\n", args...) }
+func (r *reportWriter) note(format string, args ...any) { r.printf("  "+format+"\n", args...) }
 
-func (r *runningReport) end() error {
+func (r *reportWriter) end() error {
 	switch r.over {
 	case 0:
 		r.printf("\nall figures are within their budgets\n")

@@ -62,9 +62,9 @@ func (u *resourceUsage) add(from, to resourceUsage) {
 }
 
 // costs returns the average cost of one operation in Mayfly, not in bare Pebble.
-func (d workSliceTimes) costs() *Cost {
+func (d workSliceTimes) costs() *OperationCost {
 	n := float64(max(d.ops, 1))
-	return &Cost{CPU: d.spent.cpu.Seconds() / n, Allocs: float64(d.spent.allocs) / n,
+	return &OperationCost{CPU: d.spent.cpu.Seconds() / n, Allocs: float64(d.spent.allocs) / n,
 		AllocBytes: float64(d.spent.bytes) / n, Written: float64(d.spent.written) / n}
 }
 
@@ -129,22 +129,22 @@ func (b *Bench) repeat(prepare func(), op func(k int) error) workSliceFunc {
 
 // speed returns the Figure of a comparison as time per operation. The ratio is Mayfly's speed divided by
 // bare Pebble's.
-func (d workSliceTimes) speed(name string, limit *figureLimit) Figure {
+func (d workSliceTimes) speed(name string, limit *measurementLimit) Measurement {
 	of := func(ours, theirs float64) float64 { return theirs / ours }
 	against, ratio := median(d.baseline), d.ratio(of)
-	return Figure{Name: name, Value: median(d.mayfly), Unit: seconds, Against: &against, Ratio: &ratio,
+	return Measurement{Name: name, Value: median(d.mayfly), Unit: seconds, Against: &against, Ratio: &ratio,
 		Budget: limit, Samples: d.ratios(of)}
 }
 
 // with returns the figure with its cost.
-func (f Figure) with(c *Cost) Figure {
+func (f Measurement) with(c *OperationCost) Measurement {
 	f.Cost = c
 	return f
 }
 
 // rate returns the result of a comparison as a Figure in operations per second. Its ratio is, as in speed,
 // Mayfly's speed divided by bare Pebble's.
-func (d workSliceTimes) rate(name string, limit *figureLimit) Figure {
+func (d workSliceTimes) rate(name string, limit *measurementLimit) Measurement {
 	f := d.speed(name, limit)
 	against := 1 / *f.Against
 	f.Value, f.Against, f.Unit = 1/f.Value, &against, perSecond

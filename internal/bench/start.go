@@ -60,19 +60,19 @@ func (b *Bench) measureStart(ctx context.Context) error {
 		return err
 	}
 	b.progress.Stop()
-	b.report.add(Figure{Name: "Open to the first read, in this process", Value: median(within), Unit: seconds,
+	b.report.add(Measurement{Name: "Open to the first read, in this process", Value: median(within), Unit: seconds,
 		Budget: valueAtMost(0.05), Samples: within})
-	b.report.add(Figure{Name: "exec of serve to its first answer", Value: median(served), Unit: seconds,
+	b.report.add(Measurement{Name: "exec of serve to its first answer", Value: median(served), Unit: seconds,
 		Budget: valueAtMost(0.05), Samples: served})
 	if resident > 0 {
-		b.report.add(Figure{Name: "resident memory of serve, idle for 2 s", Value: float64(resident),
+		b.report.add(Measurement{Name: "resident memory of serve, idle for 2 s", Value: float64(resident),
 			Unit: byteCount, Budget: valueAtMost(45e6)})
 	} else {
 		b.report.note("resident memory of serve: not measured on this system")
 	}
-	b.report.add(Figure{Name: "disk, a document, as written", Value: float64(d.asWritten) / float64(b.docs()),
+	b.report.add(Measurement{Name: "disk, a document, as written", Value: float64(d.asWritten) / float64(b.docs()),
 		Unit: byteCount, Budget: valueAtMost(1300)})
-	b.report.add(Figure{Name: "disk, a document, compacted", Value: float64(d.compacted) / float64(b.docs()),
+	b.report.add(Measurement{Name: "disk, a document, compacted", Value: float64(d.compacted) / float64(b.docs()),
 		Unit: byteCount, Budget: valueAtMost(1300)})
 	return nil
 }

@@ -18,7 +18,7 @@ const (
 
 // drawFigures writes a picture of each section that has ratios: for each figure two bars, in proportion to
 // each other: one for Mayfly and one for its baseline.
-func drawFigures(dir string, figures []Figure) error {
+func drawFigures(dir string, figures []Measurement) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("cannot make the folder: %w", err)
 	}
@@ -40,7 +40,7 @@ func drawFigures(dir string, figures []Figure) error {
 }
 
 // drawSection returns a picture of a section, "" if it has nothing to compare.
-func drawSection(figures []Figure) string {
+func drawSection(figures []Measurement) string {
 	var rows strings.Builder
 	y := 40
 	for _, f := range figures {

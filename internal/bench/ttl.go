@@ -107,11 +107,11 @@ func (b *Bench) addChanges(when string, changes, sets latencies, limit float64) 
 	for _, q := range []struct {
 		name  string
 		at    float64
-		limit *figureLimit
+		limit *measurementLimit
 	}{{"p50", 0.5, nil}, {"p99", 0.99, valueAtMost(limit)}, {"max", 1, nil}} {
 		against := sets.quantile(q.at).Seconds()
 		name := fmt.Sprintf("%s, %s of %s", when, q.name, thousands(int64(len(changes))))
-		b.report.add(Figure{Name: name, Value: changes.quantile(q.at).Seconds(), Unit: seconds,
+		b.report.add(Measurement{Name: name, Value: changes.quantile(q.at).Seconds(), Unit: seconds,
 			Against: &against, Budget: q.limit})
 	}
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// deliveryOrigin identifies the AMQP delivery by which a message was received: its client and its delivery
+// receivedDelivery identifies the AMQP delivery by which a message was received: its client and its delivery
 // id.
-type deliveryOrigin struct {
+type receivedDelivery struct {
 	p       *amqpClient
 	id      uint32
 	settled bool
@@ -171,7 +171,7 @@ func (p *amqpClient) credit(address string) int {
 // settle settles a message: by its delivery if that is still unsettled on this connection, otherwise by
 // its lock token in a management request, as the SDKs do.
 func (p *amqpClient) settle(address string, m receivedMessage, s queue.Settlement) error {
-	r, ok := m.reference.(deliveryOrigin)
+	r, ok := m.reference.(receivedDelivery)
 	if _, twice := p.states[deliveryID{false, r.id}]; !ok || r.p != p || r.settled || twice {
 		return p.settleByToken(address, m, s)
 	}
@@ -185,7 +185,7 @@ func (p *amqpClient) settle(address string, m receivedMessage, s queue.Settlemen
 }
 
 func (p *amqpClient) completeUnheard(m receivedMessage) {
-	p.say(&frame.Disposition{Receiver: true, First: m.reference.(deliveryOrigin).id,
+	p.say(&frame.Disposition{Receiver: true, First: m.reference.(receivedDelivery).id,
 		State: &frame.Accepted{}})
 }
 

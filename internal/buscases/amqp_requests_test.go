@@ -136,8 +136,8 @@ func (p *amqpClient) deferred(address string, mode queue.ReceiveMode, numbers ..
 	return p.messagesOf(body), err
 }
 
-// linkSession is a Service Bus session that the client has locked by attaching a link to it.
-type linkSession struct {
+// amqpLockedSession is a Service Bus session that the client has locked by attaching a link to it.
+type amqpLockedSession struct {
 	p       *amqpClient
 	l       *link
 	address string
@@ -157,21 +157,21 @@ func (p *amqpClient) accept(address, id string) (lockedSession, error) {
 		return nil, err
 	}
 	v, _ := l.answer.Source.Filter.Get("com.microsoft:session-filter")
-	return &linkSession{p, l, address, v.(string)}, nil
+	return &amqpLockedSession{p, l, address, v.(string)}, nil
 }
 
-func (t *linkSession) id() string { return t.session }
+func (t *amqpLockedSession) id() string { return t.session }
 
-func (t *linkSession) receive(most int) ([]receivedMessage, error) { return t.p.drain(t.l, most) }
+func (t *amqpLockedSession) receive(most int) ([]receivedMessage, error) { return t.p.drain(t.l, most) }
 
-func (t *linkSession) state() (string, error) {
+func (t *amqpLockedSession) state() (string, error) {
 	body, err := t.p.ask(t.address, "get-session-state", wire.Map{{Key: "session-id", Value: t.session}})
 	v, _ := body.Get("session-state")
 	state, _ := v.([]byte)
 	return string(state), err
 }
 
-func (t *linkSession) setState(text string) error {
+func (t *amqpLockedSession) setState(text string) error {
 	var state any
 	if text != "" {
 		state = []byte(text)
@@ -181,7 +181,7 @@ func (t *linkSession) setState(text string) error {
 	return err
 }
 
-func (t *linkSession) close() {
+func (t *amqpLockedSession) close() {
 	t.p.say(&frame.Detach{Handle: t.l.handle, Closed: true})
 	t.p.reach(func() bool { return t.l.detached })
 }

@@ -205,7 +205,7 @@ func (p *amqpClient) transfer(l *link, t *frame.Transfer, payload []byte) {
 	}
 	l.count++
 	m := p.read(l.payload)
-	m.reference = deliveryOrigin{p, l.first.DeliveryID.Value, l.first.Settled}
+	m.reference = receivedDelivery{p, l.first.DeliveryID.Value, l.first.Settled}
 	if len(l.first.DeliveryTag) == 16 {
 		m.token = tokenOf(l.first.DeliveryTag)
 	}

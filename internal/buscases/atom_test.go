@@ -19,7 +19,7 @@ func connectATOM(b *caseFixture) {
 }
 
 // atomClient manages entities by ATOM entries over HTTP, with no more elements than the cases need.
-type atomClient struct{ *httpClient }
+type atomClient struct{ *restClient }
 
 // xmlElement is an XML element of any name, with its content.
 type xmlElement struct {

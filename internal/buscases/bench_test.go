@@ -47,7 +47,7 @@ type caseFixture struct {
 	bulk     batchSender
 	entities entityManager
 	peer     *amqpClient // the client of AMQP; nil on other surfaces
-	web      *httpClient // that of REST or ATOM, likewise
+	web      *restClient // that of REST or ATOM, likewise
 }
 
 // connectFunc sets the clients of a caseFixture for one surface, when its queues have been opened.

@@ -62,17 +62,17 @@ func sessionCases() []conformanceCase {
 	}
 }
 
-// heldSession is a Service Bus session that a case has locked, with methods that fail the test on errors.
-type heldSession struct{ lockedSession }
+// caseSession is a Service Bus session that a case has locked, with methods that fail the test on errors.
+type caseSession struct{ lockedSession }
 
-func (b *caseFixture) accept(address, id string) heldSession {
+func (b *caseFixture) accept(address, id string) caseSession {
 	b.Helper()
 	s, err := b.talk.accept(address, id)
 	b.must(err)
-	return heldSession{s}
+	return caseSession{s}
 }
 
-func (h heldSession) gets(b *caseFixture, want string) []receivedMessage {
+func (h caseSession) gets(b *caseFixture, want string) []receivedMessage {
 	b.Helper()
 	list, err := h.receive(10)
 	b.must(err)
@@ -80,7 +80,7 @@ func (h heldSession) gets(b *caseFixture, want string) []receivedMessage {
 	return list
 }
 
-func (h heldSession) has(b *caseFixture, want string) {
+func (h caseSession) has(b *caseFixture, want string) {
 	b.Helper()
 	state, err := h.state()
 	b.must(err)

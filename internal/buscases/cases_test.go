@@ -55,9 +55,9 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// TestTable checks that the numbers of the cases are consecutive, and that each case has either steps or a
-// reason why it is skipped.
-func TestTable(t *testing.T) {
+// TestCaseNumbers checks that the numbers of the cases are consecutive, and that each case has either steps
+// or a reason why it is skipped.
+func TestCaseNumbers(t *testing.T) {
 	t.Parallel()
 	for i, c := range cases() {
 		if c.number != i+1 {

@@ -23,8 +23,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// httpClient is a client of the REST API. It calls the HTTP handler in memory, without a connection.
-type httpClient struct {
+// restClient is a client of the REST API. It calls the HTTP handler in memory, without a connection.
+type restClient struct {
 	b       *caseFixture
 	handler http.Handler
 	token   string
@@ -38,8 +38,8 @@ type statusError struct {
 
 func (e *statusError) Error() string { return fmt.Sprint(e.status, " ", e.body) }
 
-func newHTTPClient(b *caseFixture) *httpClient {
-	return &httpClient{b: b, handler: rest.New(rest.Options{Queues: b.q,
+func newHTTPClient(b *caseFixture) *restClient {
+	return &restClient{b: b, handler: rest.New(rest.Options{Queues: b.q,
 		Guard: access.New(access.Options{Mode: access.Strict})}),
 		token: access.Sign(access.EmulatorKey(), "sb://localhost/", ttl.SystemClock{}.Now().Add(time.Hour))}
 }
@@ -50,7 +50,7 @@ func connectREST(b *caseFixture) {
 }
 
 // do sends a request and returns the response, or a statusError. headers are pairs of a name and a value.
-func (w *httpClient) do(method, path, body string, headers ...string) (*httptest.ResponseRecorder, error) {
+func (w *restClient) do(method, path, body string, headers ...string) (*httptest.ResponseRecorder, error) {
 	r := httptest.NewRequestWithContext(w.b.ctx, method, "http://localhost"+path, strings.NewReader(body))
 	r.Header.Set("Authorization", w.token)
 	for i := 0; i < len(headers); i += 2 {
@@ -72,7 +72,7 @@ func (w *httpClient) do(method, path, body string, headers ...string) (*httptest
 
 // refused implements messenger: it compares HTTP statuses, of which the service has one for several error
 // codes.
-func (*httpClient) refused(err error, code entity.ErrorCode) bool {
+func (*restClient) refused(err error, code entity.ErrorCode) bool {
 	e, ok := err.(*statusError)
 	if !ok {
 		return entity.ErrorCodeOf(err) == code // of what the engine does instead
@@ -117,7 +117,7 @@ func brokerOf(m *message.Message) (p brokerProperties) {
 	return p
 }
 
-func (w *httpClient) send(address string, list ...*message.Message) error {
+func (w *restClient) send(address string, list ...*message.Message) error {
 	for _, m := range list {
 		broker, err := json.Marshal(brokerOf(m))
 		if err != nil {
@@ -136,7 +136,7 @@ func (w *httpClient) send(address string, list ...*message.Message) error {
 	return nil
 }
 
-func (w *httpClient) batch(address string, list ...*message.Message) error {
+func (w *restClient) batch(address string, list ...*message.Message) error {
 	type entry struct {
 		Body             string
 		BrokerProperties brokerProperties
@@ -155,7 +155,7 @@ func (w *httpClient) batch(address string, list ...*message.Message) error {
 	return err
 }
 
-func (w *httpClient) receive(address string, mode queue.ReceiveMode, most int) (list []receivedMessage,
+func (w *restClient) receive(address string, mode queue.ReceiveMode, most int) (list []receivedMessage,
 	err error) {
 	method := "POST"
 	if mode == queue.ReceiveAndDelete {
@@ -175,7 +175,7 @@ func (w *httpClient) receive(address string, mode queue.ReceiveMode, most int) (
 }
 
 // read decodes the message in a response.
-func (w *httpClient) read(res *httptest.ResponseRecorder) receivedMessage {
+func (w *restClient) read(res *httptest.ResponseRecorder) receivedMessage {
 	var p brokerProperties
 	w.b.must(json.Unmarshal([]byte(res.Header().Get("BrokerProperties")), &p))
 	m := receivedMessage{text: res.Body.String(), id: p.MessageId, number: p.SequenceNumber,
@@ -198,7 +198,7 @@ func (w *httpClient) read(res *httptest.ResponseRecorder) receivedMessage {
 	return m
 }
 
-func (w *httpClient) settle(address string, m receivedMessage, s queue.Settlement) error {
+func (w *restClient) settle(address string, m receivedMessage, s queue.Settlement) error {
 	method := map[queue.SettlementOutcome]string{queue.Complete: "DELETE", queue.Abandon: "PUT"}[s.Outcome]
 	if method == "" { // REST has no word for it
 		return (&goAPIClient{w.b}).settle(address, m, s)
@@ -209,14 +209,14 @@ func (w *httpClient) settle(address string, m receivedMessage, s queue.Settlemen
 
 // place returns the URL path by which the lock of a message is used. For a message without a lock it is a
 // path at which no lock exists.
-func (w *httpClient) place(address string, m receivedMessage) string {
+func (w *restClient) place(address string, m receivedMessage) string {
 	if place, _ := m.reference.(string); place != "" {
 		return place
 	}
 	return fmt.Sprintf("/%s/messages/%d/%s", address, m.number, uuid.UUID(m.token))
 }
 
-func (w *httpClient) renew(address string, m receivedMessage) (until time.Time, err error) {
+func (w *restClient) renew(address string, m receivedMessage) (until time.Time, err error) {
 	_, err = w.do("POST", w.place(address, m), "")
 	return until, err
 }

@@ -57,8 +57,8 @@ func SetPartitionKey(req *http.Request, key json.RawMessage) {
 	req.Header.Set("X-Ms-Documentdb-Partitionkey", b.String())
 }
 
-// ContainerAnswer is the part of a container's definition that commands use.
-type ContainerAnswer struct {
+// ContainerDefinition is the part of a container's definition that commands use.
+type ContainerDefinition struct {
 	ID           string `json:"id"`
 	DefaultTTL   *int64 `json:"defaultTtl"`
 	PartitionKey struct {
@@ -67,12 +67,12 @@ type ContainerAnswer struct {
 }
 
 // Definition reads the container's definition.
-func (c *ServerCall) Definition(ctx context.Context) (answer ContainerAnswer, err error) {
+func (c *ServerCall) Definition(ctx context.Context) (answer ContainerDefinition, err error) {
 	req, err := c.Call(ctx, http.MethodGet, ContainerPath, nil)
 	if err != nil {
 		return answer, err
 	}
-	return Ask[ContainerAnswer](req)
+	return Ask[ContainerDefinition](req)
 }
 
 // Identity returns a text that identifies the container among all containers of all servers, including
@@ -122,7 +122,7 @@ func (c *ServerCall) DocumentCount(ctx context.Context) (int64, error) {
 }
 
 // MissingPaths returns the partition key paths for which a document has no value.
-func (a *ContainerAnswer) MissingPaths(document json.RawMessage) (missing []string) {
+func (a *ContainerDefinition) MissingPaths(document json.RawMessage) (missing []string) {
 	for _, text := range a.PartitionKey.Paths {
 		path, err := jsondoc.ParsePath(text)
 		if err == nil && jsondoc.Of(document).Get(path).Kind() == jsondoc.Undefined {
@@ -133,7 +133,7 @@ func (a *ContainerAnswer) MissingPaths(document json.RawMessage) (missing []stri
 }
 
 // PartitionKeyOf returns the partition key of a document, by the container's definition.
-func (a *ContainerAnswer) PartitionKeyOf(document json.RawMessage) (json.RawMessage, error) {
+func (a *ContainerDefinition) PartitionKeyOf(document json.RawMessage) (json.RawMessage, error) {
 	key := []byte{'['}
 	for i, text := range a.PartitionKey.Paths {
 		path, err := jsondoc.ParsePath(text)

@@ -92,9 +92,9 @@ var (
 )
 
 // Supports reports whether an operation exists for a kind of resource, or for its feed.
-func Supports(k Kind, feed bool, o Operation) bool { return handlerOf(k, feed, o) != nil }
+func Supports(k ResourceKind, feed bool, o OperationType) bool { return handlerOf(k, feed, o) != nil }
 
-func handlerOf(k Kind, feed bool, o Operation) handler {
+func handlerOf(k ResourceKind, feed bool, o OperationType) handler {
 	if feed {
 		return handlers[k].feed[o]
 	}

@@ -22,9 +22,9 @@
 //
 // # Responsibilities of a wire
 //
-// A wire determines the client's identity (from a signature, or from a resource token, which ResourceTokens
+// A wire determines the client's identity (from a signature, or from a resource token, which ResourceTokenIssuer
 // opens), the address and the headers. This package has parsers for some header values (ParseSessionToken,
-// ParsePartitionKey). The wire reads the body last, if Operation.HasBody is true, up to Kind.MaxBody bytes.
+// ParsePartitionKey). The wire reads the body last, if OperationType.HasBody is true, up to ResourceKind.MaxBody bytes.
 // Before that it calls Permit to check whether the client may proceed. The wire passes its own errors to
 // Fail, so that all errors have the same form.
 //

@@ -1,11 +1,11 @@
 package cosmos
 
-// Kind is a kind of resource, such as a database, an item or a trigger.
-type Kind uint8
+// ResourceKind is a kind of resource, such as a database, an item or a trigger.
+type ResourceKind uint8
 
 // The kinds of resources, roughly in the order of nesting.
 const (
-	KindAccount Kind = iota
+	KindAccount ResourceKind = iota
 	KindDatabase
 	KindContainer
 	KindItem
@@ -46,16 +46,16 @@ var kindNames = [kindCount]struct{ keyword, name string }{
 }
 
 // keyword returns the kind's name in links and signatures: "docs" for items; empty for the account.
-func (k Kind) keyword() string { return kindNames[k].keyword }
+func (k ResourceKind) keyword() string { return kindNames[k].keyword }
 
-// Operation says what a request does with the resource or feed that it addresses: read, create, query and so
-// on.
-type Operation uint8
+// OperationType says what a request does with the resource or feed that it addresses: read, create, query and
+// so on.
+type OperationType uint8
 
 // The operations. Not every kind supports all of them: see Supports.
 const (
-	OpRead   Operation = iota // of a feed: lists it
-	OpCreate                  // for a single stored procedure: executes it
+	OpRead   OperationType = iota // of a feed: lists it
+	OpCreate                      // for a single stored procedure: executes it
 	OpUpsert
 	OpReplace
 	OpDelete
@@ -78,7 +78,7 @@ var verbNames = [opCount]string{
 
 // HasBody reports whether requests for the operation have a body. If not, the server of a protocol need not
 // read one.
-func (o Operation) HasBody() bool { return o != OpRead && o != OpDelete && o != OpChangeFeed }
+func (o OperationType) HasBody() bool { return o != OpRead && o != OpDelete && o != OpChangeFeed }
 
 // Limits of a request's body in bytes. An item may have twice its limit on the wire, because whitespace and
 // returned system properties do not count. The store measures the stored form.
@@ -88,7 +88,7 @@ const (
 )
 
 // MaxBody returns the maximum size, in bytes, of a request's body for a resource of this kind.
-func (k Kind) MaxBody() int {
+func (k ResourceKind) MaxBody() int {
 	if k == KindItem || k == KindNone {
 		return maxItemBody
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // largePage creates four items of 1 MB, and returns the request for a page with all of them.
-func largePage(w *frameProtocol) cosmos.Request {
+func largePage(w *serviceClient) cosmos.Request {
 	w.container()
 	for i := range 4 {
 		w.send(of(cosmos.OpCreate, true, "", fmt.Sprintf(`{"id":"%d","pk":"a","pad":%q}`, i,
@@ -51,8 +51,8 @@ func TestLargePageMemory(t *testing.T) {
 	}
 }
 
-// TestLargePageOfAGoneClient checks that a page is not made if its client has disconnected.
-func TestLargePageOfAGoneClient(t *testing.T) {
+// TestLargePageOfDisconnectedClient checks that a page is not made if its client has disconnected.
+func TestLargePageOfDisconnectedClient(t *testing.T) {
 	w := newFrameProtocol(t, func(*cosmos.Options) {})
 	req := largePage(w)
 	gone, cancel := context.WithCancelCause(t.Context())

@@ -42,7 +42,7 @@ func TestConditions(t *testing.T) {
 	made := w.send(of(cosmos.OpCreate, true, "", `{"id":"1","pk":"a"}`)).is(201, 0)
 	other := w.send(of(cosmos.OpCreate, true, "", `{"id":"2","pk":"a"}`)).is(201, 0)
 	for _, c := range []struct {
-		op                   cosmos.Operation
+		op                   cosmos.OperationType
 		ifMatch, ifNoneMatch string
 		status               int
 	}{

@@ -26,9 +26,9 @@ func borrow() *bodyBuffer {
 
 // Buffers of more than smallBuffer bytes have one of few capacities: smallBuffer doubled several times, and
 // room for the text around the rows of a full page. Each capacity has a pool of its own, so that a small
-// response does not occupy a large buffer. A page of several megabytes in a new buffer would start the garbage
-// collector, which stops all goroutines for a moment. A buffer that nobody uses is freed by the garbage
-// collector like other memory.
+// response does not occupy a large buffer. A page of several megabytes in a new buffer would start the
+// garbage collector, which stops all goroutines for a moment. A buffer that nobody uses is freed by the
+// garbage collector like other memory.
 const (
 	smallBuffer  = 64 << 10 // bytes; the maximum capacity of a buffer in the pool buffers
 	bufferRoom   = 64 << 10 // bytes

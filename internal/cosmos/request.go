@@ -10,9 +10,9 @@ import (
 // Request is one operation that a client requests. The server of a protocol (HTTP or direct mode) fills it in
 // and passes it to Service.Serve.
 type Request struct {
-	Kind      Kind
+	Kind      ResourceKind
 	Feed      bool // the request concerns all resources of the kind below the address
-	Operation Operation
+	Operation OperationType
 	Address   Address
 	Headers   Headers
 	Body      []byte // JSON text, binary JSON, or a batch's rows; nil: none

@@ -14,7 +14,7 @@ import (
 
 // smallKinds maps the kinds of small resources (users, permissions, client encryption keys and scripts) to
 // their kinds in the store and the names of their feeds.
-var smallKinds = map[Kind]struct {
+var smallKinds = map[ResourceKind]struct {
 	kind store.ResourceKind
 	key  string
 }{
@@ -26,9 +26,9 @@ var smallKinds = map[Kind]struct {
 	KindUDF:           {store.KindFunction, "UserDefinedFunctions"},
 }
 
-// resourceRef is the database, user or container, addressed by a path, that contains users, permissions,
+// resourceParent is the database, user or container, addressed by a path, that contains users, permissions,
 // client encryption keys or scripts.
-type resourceRef struct {
+type resourceParent struct {
 	store.Resources
 	owner string // rid of the parent
 	byRID bool
@@ -38,7 +38,7 @@ type resourceRef struct {
 // resources returns the parent of the resource that the path of the request addresses. The parent is a
 // database, user or container; the resource is a user, permission, client encryption key or script, or the
 // list of all of one kind.
-func (s *Service) resources(c *activeOperation) (p resourceRef, err error) {
+func (s *Service) resources(c *activeOperation) (p resourceParent, err error) {
 	k := smallKinds[c.req.Kind].kind
 	switch c.req.Kind {
 	case KindSproc, KindTrigger, KindUDF:
@@ -47,21 +47,21 @@ func (s *Service) resources(c *activeOperation) (p resourceRef, err error) {
 			return p, err
 		}
 		c.setPosition(in.container)
-		return resourceRef{in.container.Resources(k), rid, in.byRID, in.container}, nil
+		return resourceParent{in.container.Resources(k), rid, in.byRID, in.container}, nil
 	}
 	d, byRID, err := s.database(c)
 	if err != nil {
 		return p, fault.Owner(err)
 	}
 	c.out.setDatabasePaths(d.RID(), d.ID())
-	p = resourceRef{Resources: d.Resources(k), owner: d.RID(), byRID: byRID}
+	p = resourceParent{Resources: d.Resources(k), owner: d.RID(), byRID: byRID}
 	if k != store.KindPermission {
 		return p, nil
 	}
 	if err := c.in.checkTokenLife(); err != nil {
 		return p, err
 	}
-	user, err := resourceRef{Resources: d.Resources(store.KindUser), byRID: byRID}.named(c.req.Address.ID(1))
+	user, err := resourceParent{Resources: d.Resources(store.KindUser), byRID: byRID}.named(c.req.Address.ID(1))
 	if err == nil {
 		p.owner = user.RID
 		p.Resources, err = d.Permissions(user.ID)
@@ -70,7 +70,7 @@ func (s *Service) resources(c *activeOperation) (p resourceRef, err error) {
 }
 
 // named returns the resource with this name or rid, depending on the path.
-func (p resourceRef) named(id string) (store.Resource, error) {
+func (p resourceParent) named(id string) (store.Resource, error) {
 	if p.byRID {
 		return p.ReadByRID(id)
 	}
@@ -121,14 +121,14 @@ func resourcePosition(rid string) string {
 }
 
 func (s *Service) createResource(c *activeOperation) error {
-	return s.writeResource(c, func(p resourceRef) (store.Resource, int, error) {
+	return s.writeResource(c, func(p resourceParent) (store.Resource, int, error) {
 		r, err := p.Create(c.ctx, c.req.Body)
 		return r, StatusCreated, err
 	})
 }
 
 func (s *Service) upsertResource(c *activeOperation) error {
-	return s.writeResource(c, func(p resourceRef) (store.Resource, int, error) {
+	return s.writeResource(c, func(p resourceParent) (store.Resource, int, error) {
 		r, inserted, err := p.Upsert(c.ctx, c.req.Body, c.in.writeOptions())
 		if inserted {
 			return r, StatusCreated, err
@@ -138,7 +138,7 @@ func (s *Service) upsertResource(c *activeOperation) error {
 }
 
 func (s *Service) replaceResource(c *activeOperation) error {
-	return s.writeResource(c, func(p resourceRef) (store.Resource, int, error) {
+	return s.writeResource(c, func(p resourceParent) (store.Resource, int, error) {
 		old, err := p.named(c.req.Address.Leaf())
 		if err != nil {
 			return old, 0, err
@@ -149,7 +149,7 @@ func (s *Service) replaceResource(c *activeOperation) error {
 }
 
 // writeResource calls write and responds with the resource that write returns.
-func (s *Service) writeResource(c *activeOperation, write func(resourceRef) (store.Resource, int,
+func (s *Service) writeResource(c *activeOperation, write func(resourceParent) (store.Resource, int,
 	error)) error {
 	p, err := s.resources(c)
 	if err != nil {
@@ -163,7 +163,7 @@ func (s *Service) writeResource(c *activeOperation, write func(resourceRef) (sto
 }
 
 // resource returns the addressed resource and its parent.
-func (s *Service) resource(c *activeOperation) (p resourceRef, r store.Resource, err error) {
+func (s *Service) resource(c *activeOperation) (p resourceParent, r store.Resource, err error) {
 	if p, err = s.resources(c); err == nil {
 		r, err = p.named(c.req.Address.Leaf())
 	}
@@ -193,7 +193,7 @@ func (s *Service) deleteResource(c *activeOperation) error {
 	return c.noContent(StatusNoContent)
 }
 
-func (c *activeOperation) sendResource(p resourceRef, status int, r store.Resource) error {
+func (c *activeOperation) sendResource(p resourceParent, status int, r store.Resource) error {
 	c.out.setETag(r.ETag)
 	if p.in != nil {
 		c.setScriptQuota(p.in)

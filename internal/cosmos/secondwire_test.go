@@ -18,17 +18,17 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// frameProtocol is a client for tests that calls a cosmos.Service without HTTP. It uses nothing but the
+// serviceClient is a client for tests that calls a cosmos.Service without HTTP. It uses nothing but the
 // exported types of package cosmos.
-type frameProtocol struct {
+type serviceClient struct {
 	t      *testing.T
 	svc    *cosmos.Service
-	tokens *cosmos.ResourceTokens
+	tokens *cosmos.ResourceTokenIssuer
 	memory *store.MemoryBudget
 }
 
-// frameResponse is the response of the cosmos.Service to a request of a frameProtocol.
-type frameResponse struct {
+// serviceResponse is the response of the cosmos.Service to a request of a serviceClient.
+type serviceResponse struct {
 	t       *testing.T
 	what    string
 	answer  cosmos.Answer
@@ -39,7 +39,7 @@ type frameResponse struct {
 
 var began = time.Date(2027, 3, 1, 12, 0, 0, 0, time.UTC)
 
-func newFrameProtocol(t *testing.T, change func(*cosmos.Options)) *frameProtocol {
+func newFrameProtocol(t *testing.T, change func(*cosmos.Options)) *serviceClient {
 	t.Helper()
 	clock := ttl.NewManual(began)
 	e, err := pebble.Open(t.Context(), pebble.Options{Memory: true, Strict: true})
@@ -59,7 +59,7 @@ func newFrameProtocol(t *testing.T, change func(*cosmos.Options)) *frameProtocol
 		Tokens:    cosmos.NewResourceTokens([]byte("key")),
 		AccountID: "a", Consistency: cosmos.Session}
 	change(&o)
-	return &frameProtocol{t: t, svc: cosmos.New(o), tokens: o.Tokens, memory: db.Memory()}
+	return &serviceClient{t: t, svc: cosmos.New(o), tokens: o.Tokens, memory: db.Memory()}
 }
 
 // at returns the address with these ids, outermost first: database, container, item.
@@ -68,16 +68,16 @@ func at(ids ...string) (a cosmos.Address) {
 	return a
 }
 
-func (w *frameProtocol) send(req cosmos.Request) *frameResponse {
+func (w *serviceClient) send(req cosmos.Request) *serviceResponse {
 	w.t.Helper()
 	return w.sendIn(w.t.Context(), req)
 }
 
-func (w *frameProtocol) sendIn(ctx context.Context, req cosmos.Request) *frameResponse {
+func (w *serviceClient) sendIn(ctx context.Context, req cosmos.Request) *serviceResponse {
 	w.t.Helper()
 	req.Activity, req.URI = "0dd29c1a-2f2e-4a5e-8f60-3a0f1f2f3d4e", "rntbd://host/replicas/1p"
 	req.Trusted = req.Grant == nil
-	f := &frameResponse{t: w.t, what: strings.Join(req.Address.IDs[:req.Address.N], "/")}
+	f := &serviceResponse{t: w.t, what: strings.Join(req.Address.IDs[:req.Address.N], "/")}
 	w.svc.Serve(ctx, &req, &f.answer)
 	f.body, f.rows = string(f.answer.Body), f.answer.Rows
 	if f.answer.Range != "" {
@@ -88,7 +88,7 @@ func (w *frameProtocol) sendIn(ctx context.Context, req cosmos.Request) *frameRe
 	return f
 }
 
-func (f *frameResponse) is(status, substatus int) *frameResponse {
+func (f *serviceResponse) is(status, substatus int) *serviceResponse {
 	f.t.Helper()
 	if f.answer.Status != status || f.answer.Substatus != substatus {
 		f.t.Fatalf("%s: %d/%d, want %d/%d: %s", f.what, f.answer.Status, f.answer.Substatus, status, substatus,
@@ -97,7 +97,7 @@ func (f *frameResponse) is(status, substatus int) *frameResponse {
 	return f
 }
 
-func (f *frameResponse) has(path, want string) *frameResponse {
+func (f *serviceResponse) has(path, want string) *serviceResponse {
 	f.t.Helper()
 	if got := gjson.Get(f.body, path).String(); got != want {
 		f.t.Errorf("%s: %s is %q, want %q: %s", f.what, path, got, want, f.body)
@@ -107,7 +107,7 @@ func (f *frameResponse) has(path, want string) *frameResponse {
 
 // container creates the database d and in it the container c with the partition key /pk. It returns the
 // response for the container.
-func (w *frameProtocol) container() *frameResponse {
+func (w *serviceClient) container() *serviceResponse {
 	w.t.Helper()
 	w.send(cosmos.Request{Kind: cosmos.KindDatabase, Feed: true, Operation: cosmos.OpCreate,
 		Body: []byte(`{"id":"d"}`)}).is(201, 0)
@@ -118,7 +118,7 @@ func (w *frameProtocol) container() *frameResponse {
 
 // of returns a request for an operation on the items of container c, or on the item with an id, with the
 // partition key "a".
-func of(op cosmos.Operation, feed bool, id, body string) cosmos.Request {
+func of(op cosmos.OperationType, feed bool, id, body string) cosmos.Request {
 	req := cosmos.Request{Kind: cosmos.KindItem, Feed: feed, Operation: op, Address: at("d", "c")}
 	if !feed {
 		req.Address = at("d", "c", id)
@@ -130,7 +130,7 @@ func of(op cosmos.Operation, feed bool, id, body string) cosmos.Request {
 	return req
 }
 
-func TestItemsOverASecondWire(t *testing.T) {
+func TestItemsWithoutHTTP(t *testing.T) {
 	w := newFrameProtocol(t, func(*cosmos.Options) {})
 	made := w.container()
 	one := w.send(of(cosmos.OpCreate, true, "", `{"id":"1","pk":"a","n":1}`)).is(201, 0).has("n", "1")
@@ -175,7 +175,7 @@ func TestItemsOverASecondWire(t *testing.T) {
 	w.send(of(cosmos.OpPatch, true, "", "[]")).is(405, 0)
 }
 
-func TestPagesOverASecondWire(t *testing.T) {
+func TestPagesWithoutHTTP(t *testing.T) {
 	w := newFrameProtocol(t, func(*cosmos.Options) {})
 	w.container()
 	for _, id := range []string{"1", "2", "3"} {
@@ -222,7 +222,7 @@ func TestPagesOverASecondWire(t *testing.T) {
 	w.memory.Give(w.memory.Size())
 }
 
-func TestSessionsOverASecondWire(t *testing.T) {
+func TestSessionsWithoutHTTP(t *testing.T) {
 	w := newFrameProtocol(t, func(*cosmos.Options) {})
 	w.container()
 	made := w.send(of(cosmos.OpCreate, true, "", `{"id":"1","pk":"a"}`)).is(201, 0)
@@ -248,7 +248,7 @@ func TestSessionsOverASecondWire(t *testing.T) {
 	}
 }
 
-func TestBatchesOverASecondWire(t *testing.T) {
+func TestBatchesWithoutHTTP(t *testing.T) {
 	w := newFrameProtocol(t, func(*cosmos.Options) {})
 	w.container()
 	batch := of(cosmos.OpBatch, true, "", `[{"operationType":"Create","resourceBody":{"id":"1","pk":"a"}},`+
@@ -266,7 +266,7 @@ func TestBatchesOverASecondWire(t *testing.T) {
 	}
 }
 
-func TestScriptsOverASecondWire(t *testing.T) {
+func TestScriptsWithoutHTTP(t *testing.T) {
 	w := newFrameProtocol(t, func(*cosmos.Options) {})
 	w.container()
 	script := cosmos.Request{Kind: cosmos.KindSproc, Feed: true, Operation: cosmos.OpCreate, Address: at("d",
@@ -283,7 +283,7 @@ func TestScriptsOverASecondWire(t *testing.T) {
 	}
 }
 
-func TestGrantsOverASecondWire(t *testing.T) {
+func TestGrantsWithoutHTTP(t *testing.T) {
 	w := newFrameProtocol(t, func(*cosmos.Options) {})
 	w.container()
 	w.send(of(cosmos.OpCreate, true, "", `{"id":"1","pk":"a"}`)).is(201, 0)
@@ -311,7 +311,7 @@ func TestGrantsOverASecondWire(t *testing.T) {
 	}
 }
 
-func TestAccountOverASecondWire(t *testing.T) {
+func TestAccountWithoutHTTP(t *testing.T) {
 	w := newFrameProtocol(t, func(*cosmos.Options) {})
 	w.send(cosmos.Request{Kind: cosmos.KindAccount, Operation: cosmos.OpRead,
 		Endpoint: "https://host/"}).is(200, 0).

@@ -15,9 +15,9 @@ import (
 // Options configure a Service. DB, Wall, Logger and Tokens are required.
 type Options struct {
 	DB     *store.DB
-	Wall   ttl.Clock       // clock of real time; it must not be the clock of the data
-	Logger *slog.Logger    // receives bugs (error), disk problems and slow queries (warn)
-	Tokens *ResourceTokens // resource tokens
+	Wall   ttl.Clock            // clock of real time; it must not be the clock of the data
+	Logger *slog.Logger         // receives bugs (error), disk problems and slow queries (warn)
+	Tokens *ResourceTokenIssuer // resource tokens
 
 	AccountID   string
 	Consistency Consistency // default level of the account
@@ -220,7 +220,7 @@ func (r *Request) what(err error) string {
 }
 
 // owner returns the kind of resource that contains resources of kind k.
-func (k Kind) owner() Kind {
+func (k ResourceKind) owner() ResourceKind {
 	switch k {
 	case KindContainer, KindUser, KindEncryptionKey:
 		return KindDatabase

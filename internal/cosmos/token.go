@@ -76,21 +76,21 @@ func (c *activeOperation) issueToken(permission store.Resource) string {
 	return "type=resource&ver=1&sig=" + c.srv.opt.Tokens.seal(text) + ";" + text + ";"
 }
 
-// ResourceTokens issues and verifies resource tokens.
-type ResourceTokens struct {
+// ResourceTokenIssuer issues and verifies resource tokens.
+type ResourceTokenIssuer struct {
 	macs sync.Pool // hash.Hash, pooled because initializing one with the key costs as much as using it
 }
 
-// NewResourceTokens returns the ResourceTokens of an account with the given decoded key.
-func NewResourceTokens(key []byte) *ResourceTokens {
-	t := new(ResourceTokens)
+// NewResourceTokens returns the ResourceTokenIssuer of an account with the given decoded key.
+func NewResourceTokens(key []byte) *ResourceTokenIssuer {
+	t := new(ResourceTokenIssuer)
 	t.macs.New = func() any { return hmac.New(sha256.New, key) }
 	return t
 }
 
 // seal returns the MAC of a token's payload, in base64. The prefix "token" distinguishes it from signatures
 // of requests.
-func (t *ResourceTokens) seal(payload string) string {
+func (t *ResourceTokenIssuer) seal(payload string) string {
 	mac := t.macs.Get().(hash.Hash)
 	defer t.macs.Put(mac)
 	mac.Reset()
@@ -99,7 +99,7 @@ func (t *ResourceTokens) seal(payload string) string {
 }
 
 // Open verifies a resource token and returns its payload. signature is the part after sig=.
-func (t *ResourceTokens) Open(signature string) (*TokenGrant, error) {
+func (t *ResourceTokenIssuer) Open(signature string) (*TokenGrant, error) {
 	mac, rest, _ := strings.Cut(signature, ";")
 	payload, _, _ := strings.Cut(rest, ";")
 	if payload == "" {

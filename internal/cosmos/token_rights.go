@@ -141,7 +141,7 @@ func (s *Service) permitInside(c *activeOperation, p containerRef, g *TokenGrant
 		return nil
 	}
 	scripts := p.container.Resources(smallKinds[c.req.Kind].kind)
-	script, err := resourceRef{Resources: scripts, byRID: p.byRID}.named(c.req.Address.Leaf())
+	script, err := resourceParent{Resources: scripts, byRID: p.byRID}.named(c.req.Address.Leaf())
 	if err != nil || script.RID != g.RID {
 		return forbidden()
 	}

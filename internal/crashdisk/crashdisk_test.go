@@ -8,9 +8,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// TestBesideCrashes runs CrashClone repeatedly while another goroutine uses the disk. It checks that
+// TestUseDuringCrashClone runs CrashClone repeatedly while another goroutine uses the disk. It checks that
 // neither deadlocks, and that each clone can be used.
-func TestBesideCrashes(t *testing.T) {
+func TestUseDuringCrashClone(t *testing.T) {
 	d := New()
 	f, err := d.Create("0", vfs.WriteCategoryUnspecified)
 	if err != nil {

@@ -155,9 +155,9 @@ quiet
 	}
 }
 
-// TestRewriteRefusesTwoFences checks that a test file is not changed if a new output cannot be written in
+// TestRewriteWithTwoSeparators checks that a test file is not changed if a new output cannot be written in
 // its format, because it contains two lines of dashes followed by a blank line.
-func TestRewriteRefusesTwoFences(t *testing.T) {
+func TestRewriteWithTwoSeparators(t *testing.T) {
 	path := write(t, "echo\n----\nold\n\nquiet\n----\nx\n")
 	before := read(t, path)
 	_, err := runFile(path, true, func(*Case) string { return "a\n----\n----\n\nb\n" })
@@ -207,7 +207,7 @@ func FuzzPrintParse(f *testing.F) {
 		var w strings.Builder
 		w.WriteString("cmd\n----\n")
 		if err := (&Case{}).print(&w, out); err != nil {
-			return // refused, which TestRewriteRefusesTwoFences covers
+			return // refused, which TestRewriteWithTwoSeparators covers
 		}
 		w.WriteString("\n")
 		sections, err := parse("f", w.String())

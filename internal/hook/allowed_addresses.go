@@ -146,15 +146,15 @@ func public(ip netip.Addr) bool {
 	return global6.Contains(ip) && !slices.ContainsFunc(special6, in)
 }
 
-// transport connects only to allowed addresses. It checks the address at the time of the connection, so
-// that a name cannot resolve to another address after the check. If the environment names a proxy
-// (HTTPS_PROXY), the proxy connects, and only Check is applied to the target.
-type transport struct {
+// restrictedTransport connects only to allowed addresses. It checks the address at the time of the
+// connection, so that a name cannot resolve to another address after the check. If the environment names a
+// proxy (HTTPS_PROXY), the proxy connects, and only Check is applied to the target.
+type restrictedTransport struct {
 	allow           AllowedAddresses
 	direct, proxied *http.Transport
 }
 
-func newTransport(allow AllowedAddresses) *transport {
+func newTransport(allow AllowedAddresses) *restrictedTransport {
 	plain := &net.Dialer{}
 	guarded := func(host string) *net.Dialer {
 		return &net.Dialer{ControlContext: func(_ context.Context, _, address string,
@@ -169,7 +169,7 @@ func newTransport(allow AllowedAddresses) *transport {
 			return nil
 		}}
 	}
-	t := &transport{allow: allow, direct: &http.Transport{MaxIdleConnsPerHost: 1,
+	t := &restrictedTransport{allow: allow, direct: &http.Transport{MaxIdleConnsPerHost: 1,
 		IdleConnTimeout: time.Minute}}
 	t.proxied = t.direct.Clone()
 	t.proxied.Proxy = http.ProxyFromEnvironment
@@ -187,7 +187,7 @@ func newTransport(allow AllowedAddresses) *transport {
 }
 
 // RoundTrip sends a request, or fails with *AddressError if the address is not allowed.
-func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
+func (t *restrictedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	proxy, err := http.ProxyFromEnvironment(r)
 	if err != nil || proxy == nil {
 		return t.direct.RoundTrip(r)
@@ -199,7 +199,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // CloseIdleConnections is called by http.Client.CloseIdleConnections.
-func (t *transport) CloseIdleConnections() {
+func (t *restrictedTransport) CloseIdleConnections() {
 	t.direct.CloseIdleConnections()
 	t.proxied.CloseIdleConnections()
 }

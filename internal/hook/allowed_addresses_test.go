@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-func TestAllow(t *testing.T) {
+func TestAllowedAddresses(t *testing.T) {
 	public := []string{"8.8.8.8", "1.1.1.1:8080", "[2606:4700::1111]", "[64:ff9b::808:808]",
 		"[::ffff:8.8.8.8]"}
 	special := []string{"127.0.0.1", "127.9.9.9:80", "[::1]:80", "10.0.0.1", "172.16.0.1", "192.168.1.1",

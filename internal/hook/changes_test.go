@@ -105,8 +105,8 @@ func TestChangesToAQueue(t *testing.T) {
 	}
 }
 
-// TestChangesWait checks that changes for a deleted queue are sent when the queue exists again.
-func TestChangesWait(t *testing.T) {
+// TestChangesForDeletedQueue checks that changes for a deleted queue are sent when the queue exists again.
+func TestChangesForDeletedQueue(t *testing.T) {
 	g := newDeliveryFixture(t)
 	g.entity(entity.Queue, "news", entity.Properties{})
 	g.must(g.changesTo("news"))
@@ -138,9 +138,9 @@ func (s blockingQueueSender) Put(ctx context.Context, path string, list []*messa
 	return ctx.Err()
 }
 
-// TestChangesTwice checks that changes whose position was not stored are sent again with the same message
-// ids, so that a queue with duplicate detection holds each once.
-func TestChangesTwice(t *testing.T) {
+// TestChangesResentAfterLostPosition checks that changes whose position was not stored are sent again with
+// the same message ids, so that a queue with duplicate detection holds each once.
+func TestChangesResentAfterLostPosition(t *testing.T) {
 	for _, detects := range []bool{false, true} {
 		t.Run(fmt.Sprint("detection ", detects), func(t *testing.T) {
 			g := newDeliveryFixture(t)

@@ -285,9 +285,9 @@ func TestFailingEndpoint(t *testing.T) {
 	}
 }
 
-// TestWebhookThatComesBack checks that a webhook that is removed from the settings receives no more
+// TestWebhookRemovedAndAddedAgain checks that a webhook that is removed from the settings receives no more
 // events. If it is added again, it receives the log of expiries from its beginning.
-func TestWebhookThatComesBack(t *testing.T) {
+func TestWebhookRemovedAndAddedAgain(t *testing.T) {
 	g := newDeliveryFixture(t)
 	e := newEndpoint(t, "")
 	g.webhooks(store.Webhook{URL: e.URL})
@@ -333,9 +333,9 @@ func TestLostEvents(t *testing.T) {
 	}
 }
 
-// TestCloseWithADeadEndpoint checks that Close does not wait for the response of an endpoint that never
-// responds.
-func TestCloseWithADeadEndpoint(t *testing.T) {
+// TestCloseWithUnresponsiveEndpoint checks that Close does not wait for the response of an endpoint that
+// never responds.
+func TestCloseWithUnresponsiveEndpoint(t *testing.T) {
 	g := newDeliveryFixture(t)
 	hang := make(chan struct{})
 	called := make(chan struct{}, 10)

@@ -8,9 +8,9 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// TestRestores checks that deliveries continue after a snapshot is restored, from the position that the
-// restored data contain, and that the restore is not logged as a failure of the webhook.
-func TestRestores(t *testing.T) {
+// TestDeliveryAfterRestore checks that deliveries continue after a snapshot is restored, from the position
+// that the restored data contain, and that the restore is not logged as a failure of the webhook.
+func TestDeliveryAfterRestore(t *testing.T) {
 	g := newDeliveryFixture(t)
 	var log bytes.Buffer
 	g.log = slog.New(slog.NewTextHandler(&log, nil))

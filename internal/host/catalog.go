@@ -60,9 +60,9 @@ func ownKey(number uint32, name string) []byte {
 
 func headKey() []byte { return ownKey(0, "store") }
 
-// catalogHead is the catalog's first record. It holds the number of the data format, the next number to
+// catalogHeader is the catalog's first record. It holds the number of the data format, the next number to
 // issue, and the values that must survive restores and migrations.
-type catalogHead struct {
+type catalogHeader struct {
 	Format      int    `json:"format"`
 	Incarnation uint32 `json:"incarnation"` // random; new after a restore and at each start in memory
 	Next        uint32 `json:"next"`        // the next number to issue for a definition of a tenant
@@ -87,7 +87,7 @@ type Catalog struct {
 	in      *Instance
 	eng     engine.Engine
 	lock    Mutex
-	head    catalogHead   // guarded by lock
+	head    catalogHeader // guarded by lock
 	version atomic.Uint64 // the mark of the scope for the records in memory; written under lock
 }
 
@@ -180,7 +180,7 @@ func (c *Catalog) Follow(ctx context.Context) error {
 
 // readHead reads the catalog's first record, and the mark of the catalog's scope, which changes with each
 // change of the catalog.
-func readHead(r engine.Reader) (h catalogHead, version uint64, err error) {
+func readHead(r engine.Reader) (h catalogHeader, version uint64, err error) {
 	raw, err := r.Get(headKey())
 	if err == nil {
 		err = DecodeRecord(raw, &h)
@@ -195,7 +195,7 @@ func readHead(r engine.Reader) (h catalogHead, version uint64, err error) {
 // and topics. It also issues the numbers that identify new ones.
 type CatalogChange struct {
 	engine.Txn
-	head    catalogHead
+	head    catalogHeader
 	changed bool
 }
 
@@ -257,13 +257,13 @@ func NextNumber(r engine.Reader) (uint32, error) {
 	if err != nil {
 		return 0, err
 	}
-	var h catalogHead
+	var h catalogHeader
 	err = DecodeRecord(raw, &h)
 	return h.Next, err
 }
 
 // load reads the catalog's first record, or creates it if the engine has no data. For data that this program
-// must not open it fails with the error of catalogHead.readable.
+// must not open it fails with the error of catalogHeader.readable.
 func (c *Catalog) load(ctx context.Context) error {
 	for {
 		err := c.eng.View(ctx, func(r engine.Reader) error {
@@ -288,7 +288,7 @@ func (c *Catalog) load(ctx context.Context) error {
 // readable fails with engine.ErrNewerFormat or engine.ErrOlderFormat for data of another format, with
 // engine.ErrIncomplete for data whose migration is not complete, and with engine.ErrMoved for data that
 // have been migrated elsewhere.
-func (h *catalogHead) readable() error {
+func (h *catalogHeader) readable() error {
 	switch {
 	case h.Incoming != "":
 		return fmt.Errorf("%w: it comes from %s", engine.ErrIncomplete, h.Incoming)
@@ -304,14 +304,14 @@ func (h *catalogHead) readable() error {
 	return nil
 }
 
-// begin writes the catalog's first record, catalogHead, into an engine without data.
+// begin writes the catalog's first record, catalogHeader, into an engine without data.
 func (c *Catalog) begin(ctx context.Context) error {
 	incarnation, err := newIncarnation()
 	if err != nil {
 		return err
 	}
 	return c.Change(ctx, func(t *CatalogChange) error {
-		t.head, t.changed = catalogHead{Format: formatVersion, Incarnation: incarnation, Next: 1}, true
+		t.head, t.changed = catalogHeader{Format: formatVersion, Incarnation: incarnation, Next: 1}, true
 		if first := c.in.opts.FirstNumber; first > 1 {
 			t.head.Next, t.head.First, t.head.Floor = first, first, first
 		}

@@ -215,7 +215,7 @@ func (m *clockMove) run(ctx context.Context, to time.Time, move func() error) er
 	return nil
 }
 
-func (m *clockMove) observers() (list []ClockedData) {
+func (m *clockMove) observers() (list []ClockMoveParticipant) {
 	for _, r := range m.in.tenants {
 		if r.ClockObserver != nil {
 			list = append(list, r.ClockObserver)

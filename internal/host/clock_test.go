@@ -46,9 +46,9 @@ func TestClockGoesBack(t *testing.T) {
 	refused(start.Add(2*time.Minute), start.Add(time.Hour+time.Minute))
 }
 
-// TestClockIsNotMoved checks that SetClock refuses to advance a clock by a negative time, and to move the
+// TestClockMoveRefused checks that SetClock refuses to advance a clock by a negative time, and to move the
 // system's clock.
-func TestClockIsNotMoved(t *testing.T) {
+func TestClockMoveRefused(t *testing.T) {
 	w := newTestHost(t, host.Options{ManualReaper: true})
 	back := -time.Second
 	var bad *ttl.ClockChangeError
@@ -92,7 +92,7 @@ func TestClockBehind(t *testing.T) {
 // TestClockWaitsForWrites sets the clock back while a write is running. SetClock must wait until the write
 // has ended, and then fail because the stored time of the write is later.
 func TestClockWaitsForWrites(t *testing.T) {
-	g := &gatedClockedData{gate: host.NewGate()}
+	g := &gatedParticipant{gate: host.NewGate()}
 	tenant := with(host.TenantState{ClockObserver: g})
 	w := newTestHost(t, host.Options{ManualReaper: true}, tenant)
 	w.advance(time.Minute)
@@ -115,29 +115,29 @@ func TestClockWaitsForWrites(t *testing.T) {
 	}
 }
 
-// gatedClockedData is a ClockedData for tests. Hold takes its gate exclusively. A test can hold the gate
-// shared, to imitate a running write.
-type gatedClockedData struct {
+// gatedParticipant is a ClockMoveParticipant for tests. Hold takes its gate exclusively. A test can hold the
+// gate shared, to imitate a running write.
+type gatedParticipant struct {
 	gate   host.Gate
 	clocks []*host.Clock
 	latest host.StoredMoment // guarded by gate
 	moved  []*host.Clock
 }
 
-func (g *gatedClockedData) Clocks() []*host.Clock { return g.clocks }
-func (g *gatedClockedData) Hold(ctx context.Context, _ []*host.Clock) (func(), error) {
+func (g *gatedParticipant) Clocks() []*host.Clock { return g.clocks }
+func (g *gatedParticipant) Hold(ctx context.Context, _ []*host.Clock) (func(), error) {
 	return g.gate.Open, g.gate.Shut(ctx)
 }
-func (g *gatedClockedData) Latest([]*host.Clock) host.StoredMoment { return g.latest }
-func (g *gatedClockedData) Expired(context.Context, []*host.Clock, time.Time) (host.StoredMoment, error) {
+func (g *gatedParticipant) Latest([]*host.Clock) host.StoredMoment { return g.latest }
+func (g *gatedParticipant) Expired(context.Context, []*host.Clock, time.Time) (host.StoredMoment, error) {
 	return host.StoredMoment{}, nil
 }
-func (g *gatedClockedData) Moved(clocks []*host.Clock) { g.moved = clocks }
+func (g *gatedParticipant) Moved(clocks []*host.Clock) { g.moved = clocks }
 
 // TestClocksOfGroups checks the clock of a group of data, such as a database: it follows the server's
 // clock until Set gives it a time of its own, and again after Follow.
 func TestClocksOfGroups(t *testing.T) {
-	g := &gatedClockedData{gate: host.NewGate()}
+	g := &gatedParticipant{gate: host.NewGate()}
 	tenant := with(host.TenantState{ClockObserver: g})
 	w := newTestHost(t, host.Options{ManualReaper: true}, tenant)
 	in := w.h.Instance()

@@ -66,7 +66,7 @@ func (h *Host) Format() DataFormat { return DataFormat{h.Instance().found, forma
 // are none. If keep is true, it takes a snapshot before the first change. It fails with
 // engine.ErrNewerFormat, with engine.ErrOlderFormat, or if the snapshot cannot be taken.
 func upgrade(ctx context.Context, e engine.Engine, o Options, tenants []Tenant, keep bool) (int, error) {
-	var h catalogHead
+	var h catalogHeader
 	err := e.View(ctx, func(r engine.Reader) (err error) {
 		if h, _, err = readHead(r); err != nil {
 			return err
@@ -103,7 +103,7 @@ func upgrade(ctx context.Context, e engine.Engine, o Options, tenants []Tenant, 
 
 // upgradable returns nil if the data have an older format that can be upgraded. Otherwise it returns the
 // result of readable: an error for data that this program cannot open.
-func (h *catalogHead) upgradable() error {
+func (h *catalogHeader) upgradable() error {
 	if h.Format >= oldestFormat && h.Format < formatVersion && h.Incoming == "" && h.Moved == "" {
 		return nil
 	}

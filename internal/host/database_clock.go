@@ -11,9 +11,9 @@ import (
 // Servers that share one PostgreSQL database use the database's time. An item that has expired for one server
 // must not be live for another one whose own clock is behind, so no result depends on a server's own clock.
 
-// engineClock estimates the clock of a shared engine's database. Its time is the last time that the
+// databaseClock estimates the clock of a shared engine's database. Its time is the last time that the
 // database has returned, plus the real time that has passed since. It is never ahead of the database.
-type engineClock struct {
+type databaseClock struct {
 	teller engine.ClockReporter
 	wall   ttl.Clock
 
@@ -28,7 +28,7 @@ const drift = 1000
 
 // Now returns the time of the clock. Before the first response of the database it returns this machine's
 // time.
-func (c *engineClock) Now() time.Time {
+func (c *databaseClock) Now() time.Time {
 	told := c.teller.Told()
 	wall := c.wall.Now()
 	c.mu.Lock()
@@ -47,7 +47,7 @@ func (c *engineClock) Now() time.Time {
 
 // After returns a channel on which the time is sent once, when the real time d has passed. The second
 // result releases the timer early.
-func (c *engineClock) After(d time.Duration) (<-chan time.Time, func()) { return c.wall.After(d) }
+func (c *databaseClock) After(d time.Duration) (<-chan time.Time, func()) { return c.wall.After(d) }
 
 // dataClock returns the clock that dates the data of an engine: the clock of the options. If the engine has
 // the time of a database (engine.ClockReporter), this time replaces the system's clock.
@@ -56,7 +56,7 @@ func dataClock(e engine.Engine, o Options) (ttl.Clock, error) {
 	if !ok {
 		return o.Clock, nil
 	}
-	base := &engineClock{teller: teller, wall: o.Wall}
+	base := &databaseClock{teller: teller, wall: o.Wall}
 	if v, ok := o.Clock.(*ttl.VirtualClock); ok {
 		return v, v.Rebase(base, v.State())
 	}

@@ -22,9 +22,9 @@ const (
 	awaitAgain = engine.AwaitTime / 3
 )
 
-// serverFollower is the state of the goroutine that loads the other servers' changes of the catalog and
+// remoteChangeWatcher is the state of the goroutine that loads the other servers' changes of the catalog and
 // asks the engine to report when they commit. It exists only if the engine is shared.
-type serverFollower struct {
+type remoteChangeWatcher struct {
 	in    *Instance
 	nudge chan struct{} // signal: a caller begins to wait, or the catalog may have changed; capacity 1
 
@@ -52,7 +52,7 @@ func (in *Instance) Awaiting(scopes [][]byte) {
 	}
 }
 
-func (f *serverFollower) wake() {
+func (f *remoteChangeWatcher) wake() {
 	select {
 	case f.nudge <- struct{}{}:
 	default:
@@ -75,7 +75,7 @@ func (in *Instance) startFollowing() {
 // report reacts to a commit of another server: it wakes those who wait for a change in the scope. After a
 // change of the catalog it makes the follower read the catalog again. scope is nil if reports of commits may
 // have been lost; then anything may have changed.
-func (f *serverFollower) report(scope []byte) {
+func (f *remoteChangeWatcher) report(scope []byte) {
 	if scope == nil || string(scope) == string(CatalogScope()) {
 		f.wake()
 	}
@@ -92,7 +92,7 @@ func (in *Instance) wakeWaiting(scope []byte) {
 	}
 }
 
-func (f *serverFollower) run(ctx context.Context) {
+func (f *remoteChangeWatcher) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		f.look(ctx)
 		alarm, stop := f.in.opts.Wall.After(followEvery)
@@ -108,7 +108,7 @@ func (f *serverFollower) run(ctx context.Context) {
 
 // look reads the catalog again if another server has changed it, and requests reports of commits in the
 // engine scopes (ranges or queues) for whose changes callers wait.
-func (f *serverFollower) look(ctx context.Context) {
+func (f *remoteChangeWatcher) look(ctx context.Context) {
 	if err := f.in.catalog.CatchUp(ctx); err != nil && ctx.Err() == nil && !Classify(err).Gone() {
 		f.in.opts.Logger.Error("the catalog could not be reloaded", "error", err)
 	}
@@ -137,7 +137,7 @@ func (f *serverFollower) look(ctx context.Context) {
 // fresh returns the engine scopes for which this server must now ask the engine to report commits of other
 // servers: those in which callers wait for a change, except those for which it has asked within the time
 // awaitAgain.
-func (f *serverFollower) fresh(now time.Time) (list [][]byte) {
+func (f *remoteChangeWatcher) fresh(now time.Time) (list [][]byte) {
 	scopes := [][]byte{CatalogScope()}
 	for _, r := range f.in.tenants {
 		if r.Awaited != nil {

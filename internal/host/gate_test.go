@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// TestGateOpensWhereTheChangeGivesUp cancels a Shut that waits for a shared holder of the gate, and checks
+// TestGateAfterCanceledShut cancels a Shut that waits for a shared holder of the gate, and checks
 // that a Share that waits behind it then gets the gate.
-func TestGateOpensWhereTheChangeGivesUp(t *testing.T) {
+func TestGateAfterCanceledShut(t *testing.T) {
 	g := NewGate()
 	ctx := t.Context()
 	if err := g.Share(ctx); err != nil {
@@ -107,9 +107,9 @@ func TestGateUnderTraffic(t *testing.T) {
 	all.Wait()
 }
 
-// TestIncarnationHonoursItsContext checks that Host.Incarnation, which waits for a running restore,
+// TestIncarnationEndsWithContext checks that Host.Incarnation, which waits for a running restore,
 // returns when its context ends.
-func TestIncarnationHonoursItsContext(t *testing.T) {
+func TestIncarnationEndsWithContext(t *testing.T) {
 	h := &Host{restoreGate: NewGate()}
 	h.live.Store(&Instance{incarnation: 7})
 	ended, cancel := context.WithCancel(t.Context())

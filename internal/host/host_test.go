@@ -145,9 +145,9 @@ func TestRestoreThatFails(t *testing.T) {
 	w.add("two", time.Hour)
 }
 
-// TestMovingInThatFails makes a tenant fail while host.Open opens it. Open must fail and close the engine,
-// so that the next Open works and finds all data.
-func TestMovingInThatFails(t *testing.T) {
+// TestRestartAfterFailedOpen makes a tenant fail while host.Open opens it. Open must fail and close the
+// engine, so that the next Open works and finds all data.
+func TestRestartAfterFailedOpen(t *testing.T) {
 	w := newTestHost(t, host.Options{ManualReaper: true})
 	w.add("one", time.Hour)
 	w.must(w.h.Close())
@@ -160,9 +160,9 @@ func TestMovingInThatFails(t *testing.T) {
 	w.expect([]string{"one"}, []string{"one"})
 }
 
-// TestClaims checks that Open refuses tenants whose key spaces overlap with each other or with the host's
-// own keys, or are invalid.
-func TestClaims(t *testing.T) {
+// TestRefusedKeySpaces checks that Open refuses tenants whose key spaces overlap with each other or with the
+// host's own keys, or are invalid.
+func TestRefusedKeySpaces(t *testing.T) {
 	w := newTestHost(t, host.Options{ManualReaper: true})
 	w.must(w.h.Close())
 	for _, c := range []host.KeySpace{
@@ -210,9 +210,9 @@ func (b *endlessSweeper) Sweep(ctx context.Context, r ttl.SweepRange, _ int) (tt
 	return ttl.SweepResult{Purged: 1, More: !b.end.Load(), Next: host.Never}, nil
 }
 
-// TestReaperIsShared checks that the reaper sweeps two tenants by turns, one batch each, although one of
-// them always has more to purge.
-func TestReaperIsShared(t *testing.T) {
+// TestReaperAlternatesTenants checks that the reaper sweeps two tenants by turns, one batch each, although
+// one of them always has more to purge.
+func TestReaperAlternatesTenants(t *testing.T) {
 	b := &endlessSweeper{started: make(chan struct{}, 1)}
 	tenant := with(host.TenantState{Sweep: b})
 	w := newTestHost(t, host.Options{ManualReaper: true, Batch: 2}, tenant)

@@ -26,11 +26,11 @@ type Instance struct {
 	catalog Catalog
 	clock   Clock // the server's clock
 
-	membership  *membership     // this server among those that share the data; nil: they are not shared
-	follower    *serverFollower // nil if there is no membership
-	tenants     []TenantState   // in the order of the tenants
-	incarnation uint32          // fixed once open
-	found       int             // the format of the data before they were upgraded
+	membership  *membership          // this server among those that share the data; nil: they are not shared
+	follower    *remoteChangeWatcher // nil if there is no membership
+	tenants     []TenantState        // in the order of the tenants
+	incarnation uint32               // fixed once open
+	found       int                  // the format of the data before they were upgraded
 	reaper      *ttl.Reaper
 	purging     *Lease                   // the lease for the reaper's rounds
 	pauses      atomic.Pointer[[]uint32] // numbers of paused objects: see catalog_pause.go

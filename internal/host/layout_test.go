@@ -29,15 +29,15 @@ func TestLayout(t *testing.T) {
 			t.Errorf("%q, not %q", c.key, c.want)
 		}
 	}
-	raw, err := json.Marshal(catalogHead{Format: 1, Incarnation: 2, Next: 3})
+	raw, err := json.Marshal(catalogHeader{Format: 1, Incarnation: 2, Next: 3})
 	if want := `{"format":1,"incarnation":2,"next":3}`; err != nil || string(raw) != want {
 		t.Errorf("%s, not %s", raw, want)
 	}
 }
 
-// TestClasses checks that Classify returns the right class for each error of the engine, the reaper and
-// contexts, wrapped or not.
-func TestClasses(t *testing.T) {
+// TestClassifyErrors checks that Classify returns the right class for each error of the engine, the reaper
+// and contexts, wrapped or not.
+func TestClassifyErrors(t *testing.T) {
 	for err, want := range map[error]ErrorClass{
 		nil: Unclassified, errors.New("other"): Unclassified, context.Canceled: Canceled,
 		context.DeadlineExceeded: Deadline, engine.ErrClosed: Closed, ttl.ErrReaperClosed: Closed,

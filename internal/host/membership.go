@@ -89,7 +89,7 @@ func (in *Instance) join(ctx context.Context) error {
 		return err
 	}
 	in.membership = m
-	in.follower = &serverFollower{in: in, nudge: make(chan struct{}, 1), awaited: make(map[string]time.Time)}
+	in.follower = &remoteChangeWatcher{in: in, nudge: make(chan struct{}, 1), awaited: make(map[string]time.Time)}
 	return m.forget(ctx)
 }
 

@@ -34,7 +34,7 @@ func BeginMigration(ctx context.Context, target engine.Engine, source string) er
 		default:
 			return fmt.Errorf("%w: a store", engine.ErrNotDatabase)
 		}
-		return SetRecord(t, headKey(), catalogHead{Format: formatVersion, Incoming: source})
+		return SetRecord(t, headKey(), catalogHeader{Format: formatVersion, Incoming: source})
 	})
 	return err
 }
@@ -98,7 +98,7 @@ func noServers(ctx context.Context, e engine.Engine) error {
 // marks the source as moved to name, so that no host opens it any more; then it writes HeadKey to the
 // target, so that a host opens it. It may be called again after a failure.
 func EndMigration(ctx context.Context, source, target engine.Engine, name string) error {
-	var h catalogHead
+	var h catalogHeader
 	_, err := source.Update(ctx, [][]byte{CatalogScope()}, func(t engine.Txn) (err error) {
 		if h, _, err = readHead(t); err != nil {
 			return err

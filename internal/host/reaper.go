@@ -27,7 +27,7 @@ func (in *Instance) openReaper() {
 		},
 	}
 	in.purging = in.Lease(reaperLease)
-	in.reaper = ttl.OpenReaper(o, &tenantSweeper{in: in})
+	in.reaper = ttl.OpenReaper(o, &allTenantsSweeper{in: in})
 	if m := in.membership; m != nil {
 		// A round that began before the server had the lease has purged nothing.
 		m.running.Go(func() {
@@ -36,9 +36,9 @@ func (in *Instance) openReaper() {
 	}
 }
 
-// tenantSweeper is the ttl.Sweeper for the partition ranges and queues of all tenants (documents,
+// allTenantsSweeper is the ttl.Sweeper for the partition ranges and queues of all tenants (documents,
 // messages). Only the reaper's goroutine uses it.
-type tenantSweeper struct {
+type allTenantsSweeper struct {
 	in     *Instance
 	failed map[uint8]error // errors of tenants whose ranges could not be listed
 }
@@ -51,7 +51,7 @@ func unlisted(tenant uint8) ttl.SweepRange {
 }
 
 // Ranges returns all ranges that the reaper sweeps: those of the store and those of the queues and topics.
-func (s *tenantSweeper) Ranges(ctx context.Context) (all []ttl.SweepRange, err error) {
+func (s *allTenantsSweeper) Ranges(ctx context.Context) (all []ttl.SweepRange, err error) {
 	s.failed = make(map[uint8]error)
 	for i, r := range s.in.tenants {
 		if r.Sweep == nil {
@@ -79,7 +79,7 @@ func (s *tenantSweeper) Ranges(ctx context.Context) (all []ttl.SweepRange, err e
 
 // Sweep lets the tenant to which the range r belongs purge at most limit expired items of it: see
 // ttl.Sweeper.
-func (s *tenantSweeper) Sweep(ctx context.Context, r ttl.SweepRange, limit int) (ttl.SweepResult, error) {
+func (s *allTenantsSweeper) Sweep(ctx context.Context, r ttl.SweepRange, limit int) (ttl.SweepResult, error) {
 	if r == unlisted(r.Tenant) {
 		return ttl.SweepResult{Next: Never}, s.failed[r.Tenant]
 	}
@@ -87,7 +87,7 @@ func (s *tenantSweeper) Sweep(ctx context.Context, r ttl.SweepRange, limit int) 
 }
 
 // Clock returns the clock by which a range expires.
-func (s *tenantSweeper) Clock(r ttl.SweepRange) ttl.Clock {
+func (s *allTenantsSweeper) Clock(r ttl.SweepRange) ttl.Clock {
 	if r == unlisted(r.Tenant) {
 		return nil
 	}

@@ -69,7 +69,7 @@ func (h *Host) replace(
 	var next *Instance
 	_, err = k.Restore(ctx, name, func(e engine.Engine) (err error) {
 		ctx := context.WithoutCancel(ctx)
-		above := catalogHead{Next: old.catalog.head.Next, Highest: old.highest(scopes)}
+		above := catalogHeader{Next: old.catalog.head.Next, Highest: old.highest(scopes)}
 		found, err := adopt(ctx, e, h.opts, h.tenants, above)
 		if err != nil {
 			return err

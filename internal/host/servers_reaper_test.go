@@ -9,17 +9,17 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// sweptTenant is a sweeper (ttl.Sweeper) with one range. It sends to the channel swept when the range is
+// signalingSweeper is a sweeper (ttl.Sweeper) with one range. It sends to the channel swept when the range is
 // swept.
-type sweptTenant struct{ swept chan struct{} }
+type signalingSweeper struct{ swept chan struct{} }
 
-func (s sweptTenant) Ranges(context.Context) ([]ttl.SweepRange, error) {
+func (s signalingSweeper) Ranges(context.Context) ([]ttl.SweepRange, error) {
 	return []ttl.SweepRange{{Owner: 1}}, nil
 }
 
-func (s sweptTenant) Clock(ttl.SweepRange) ttl.Clock { return nil }
+func (s signalingSweeper) Clock(ttl.SweepRange) ttl.Clock { return nil }
 
-func (s sweptTenant) Sweep(context.Context, ttl.SweepRange, int) (ttl.SweepResult, error) {
+func (s signalingSweeper) Sweep(context.Context, ttl.SweepRange, int) (ttl.SweepResult, error) {
 	select {
 	case s.swept <- struct{}{}:
 	default:
@@ -27,10 +27,10 @@ func (s sweptTenant) Sweep(context.Context, ttl.SweepRange, int) (ttl.SweepResul
 	return ttl.SweepResult{Next: host.Never}, nil
 }
 
-// TestReaperBeginsWithItsLease checks that the reaper of a server sweeps as soon as the server gets the
+// TestReaperSweepsOnLease checks that the reaper of a server sweeps as soon as the server gets the
 // reaper's lease, even if its clock stands still.
-func TestReaperBeginsWithItsLease(t *testing.T) {
-	f, s := newTestCluster(t), sweptTenant{make(chan struct{}, 1)}
+func TestReaperSweepsOnLease(t *testing.T) {
+	f, s := newTestCluster(t), signalingSweeper{make(chan struct{}, 1)}
 	o := host.Options{Clock: struct{ ttl.Clock }{ttl.NewManual(start)}, Wall: ttl.NewManual(start)}
 	h, err := host.Open(t.Context(), f.shared.Server(f.clock), o, with(host.TenantState{Sweep: s}))
 	if err != nil {

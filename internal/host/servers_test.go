@@ -370,8 +370,8 @@ func TestPauseOfServers(t *testing.T) {
 	f.close(b, c, d)
 }
 
-// TestServersThatStartTogether checks that several hosts can be opened at once over an empty database.
-func TestServersThatStartTogether(t *testing.T) {
+// TestServersOpenedConcurrently checks that several hosts can be opened at once over an empty database.
+func TestServersOpenedConcurrently(t *testing.T) {
 	for range 20 {
 		f := newTestCluster(t)
 		members := make([]*clusterMember, 4)

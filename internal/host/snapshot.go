@@ -189,14 +189,14 @@ func (h *Host) snapshotter() (engine.Snapshotter, error) {
 // of an older format are upgraded. The engine must be freshly opened; afterwards call Open with the same
 // tenants.
 func Adopt(ctx context.Context, e engine.Engine, tenants ...Tenant) error {
-	_, err := adopt(ctx, e, Options{}.withDefaults(), tenants, catalogHead{})
+	_, err := adopt(ctx, e, Options{}.withDefaults(), tenants, catalogHeader{})
 	return err
 }
 
 // adopt upgrades the data of a freshly opened engine and makes them a new incarnation. old is the first
 // record of the data that they replace: the catalog issues no number below old.Next, and no scope issues an
 // LSN up to old.Highest. adopt returns the format that the data had.
-func adopt(ctx context.Context, e engine.Engine, o Options, tenants []Tenant, old catalogHead) (int, error) {
+func adopt(ctx context.Context, e engine.Engine, o Options, tenants []Tenant, old catalogHeader) (int, error) {
 	incarnation, err := newIncarnation()
 	if err != nil {
 		return 0, err
@@ -210,7 +210,7 @@ func adopt(ctx context.Context, e engine.Engine, o Options, tenants []Tenant, ol
 		if err != nil {
 			return err
 		}
-		var next catalogHead
+		var next catalogHeader
 		if err := DecodeRecord(raw, &next); err != nil {
 			return err
 		}

@@ -22,8 +22,8 @@ type Tenant interface {
 	Scopes(r engine.Reader) ([][]byte, error)
 
 	// Open reads the tenant's data in an instance. Only the tenants that precede it in the order given to
-	// host.Open are open there already. It starts no background work: TenantLifecycle.Start is called once the
-	// instance is the host's. An error makes host.Open or Restore fail.
+	// host.Open are open there already. It starts no background work: TenantLifecycle.Start is called once
+	// the instance is the host's. An error makes host.Open or Restore fail.
 	Open(ctx context.Context, in *Instance) (TenantState, error)
 }
 
@@ -43,8 +43,8 @@ type KeySpace struct {
 // A part that the tenant does not need is nil.
 type TenantState struct {
 	Life          TenantLifecycle
-	Sweep         ttl.Sweeper // purges expired items. The host sets Range.Tenant
-	ClockObserver ClockedData // access to the items that a clock dates
+	Sweep         ttl.Sweeper          // purges expired items. The host sets Range.Tenant
+	ClockObserver ClockMoveParticipant // access to the items that a clock dates
 	// Reload loads the catalog's records of this tenant from r. It is called after another host over the
 	// same engine has changed records, of this tenant or of another. The caller holds the catalog's lock.
 	Reload func(ctx context.Context, r engine.Reader) error
@@ -81,10 +81,10 @@ type TenantLifecycle interface {
 	Gone()
 }
 
-// ClockedData gives the host access to the data of a tenant that contain times of clocks: of the server's
-// clock (Instance.Clock) and of those that the tenant has created (Instance.NewClock). The host uses it to
-// move clocks. A parameter clocks is a list of clocks that move together.
-type ClockedData interface {
+// ClockMoveParticipant gives the host access to the data of a tenant that contain times of clocks: of the
+// server's clock (Instance.Clock) and of those that the tenant has created (Instance.NewClock). The host uses
+// it to move clocks. A parameter clocks is a list of clocks that move together.
+type ClockMoveParticipant interface {
 	// Clocks returns the clocks that the tenant has created. The caller holds the catalog's lock.
 	Clocks() []*Clock
 	// Hold blocks all operations that store a moment of one of the clocks, until release. It takes its locks

@@ -202,7 +202,7 @@ func (m *reminderTenantState) find(is func(*reminderBook) bool) *reminderBook {
 }
 
 // Clocks returns nil: the tenant has no clocks of its own, since the times of all reminders come from the
-// server's clock. See host.ClockedData.
+// server's clock. See host.ClockMoveParticipant.
 func (m *reminderTenantState) Clocks() []*host.Clock { return nil }
 
 func (m *reminderTenantState) isAffected(clocks []*host.Clock) bool {
@@ -214,7 +214,7 @@ func (m *reminderTenantState) isAffected(clocks []*host.Clock) bool {
 	return false
 }
 
-// Hold stops writes and purges until release is called: see host.ClockedData.
+// Hold stops writes and purges until release is called: see host.ClockMoveParticipant.
 func (m *reminderTenantState) Hold(ctx context.Context, clocks []*host.Clock) (release func(), err error) {
 	if !m.isAffected(clocks) {
 		return func() {}, nil
@@ -222,7 +222,7 @@ func (m *reminderTenantState) Hold(ctx context.Context, clocks []*host.Clock) (r
 	return m.gate.Open, m.gate.Shut(ctx)
 }
 
-// Latest returns the latest time that is stored: see host.ClockedData.
+// Latest returns the latest time that is stored: see host.ClockMoveParticipant.
 func (m *reminderTenantState) Latest(clocks []*host.Clock) host.StoredMoment {
 	if !m.isAffected(clocks) || m.latest.Load() == 0 {
 		return host.StoredMoment{}
@@ -231,7 +231,7 @@ func (m *reminderTenantState) Latest(clocks []*host.Clock) host.StoredMoment {
 }
 
 // Expired returns the latest deadline of a stored reminder that has passed and is later than to, or the
-// zero value if there is none: see host.ClockedData.
+// zero value if there is none: see host.ClockMoveParticipant.
 func (m *reminderTenantState) Expired(ctx context.Context, clocks []*host.Clock,
 	to time.Time) (died host.StoredMoment, err error) {
 	if !m.isAffected(clocks) {
@@ -255,7 +255,7 @@ func (m *reminderTenantState) Expired(ctx context.Context, clocks []*host.Clock,
 	return died, err
 }
 
-// Moved makes the reaper look at all books again: see host.ClockedData.
+// Moved makes the reaper look at all books again: see host.ClockMoveParticipant.
 func (m *reminderTenantState) Moved([]*host.Clock) {
 	for _, b := range m.books {
 		b.rescan.Store(true)

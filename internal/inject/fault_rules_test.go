@@ -178,7 +178,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-func TestWhatARuleIsAbout(t *testing.T) {
+func TestRuleSelectsOperations(t *testing.T) {
 	settling := inject.TargetOperation{Operation: inject.Complete, Entity: "Orders"}
 	for _, c := range []struct {
 		rule inject.FaultRule
@@ -250,7 +250,7 @@ func TestRefusedRules(t *testing.T) {
 	}
 }
 
-func TestNames(t *testing.T) {
+func TestOperationAndFaultNames(t *testing.T) {
 	for _, name := range inject.OperationNames() {
 		if o, err := inject.ParseOperation(name); err != nil || o.String() != name {
 			t.Errorf("%s: %v, %v", name, o, err)
@@ -270,8 +270,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// BenchmarkMeetNothing measures Match with an empty list of rules.
-func BenchmarkMeetNothing(b *testing.B) {
+// BenchmarkMatchWithoutRules measures Match with an empty list of rules.
+func BenchmarkMatchWithoutRules(b *testing.B) {
 	l := inject.New(ttl.NewManual(start).Now)
 	for b.Loop() {
 		l.Match(reading)

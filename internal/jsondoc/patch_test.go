@@ -313,9 +313,9 @@ func decoded(t testing.TB, text string) any {
 	return v
 }
 
-// TestPatchTwin applies random patches to random documents and compares the results of Patch.Apply with
-// those of patchTwin.
-func TestPatchTwin(t *testing.T) {
+// TestPatchAgainstReference applies random patches to random documents and compares the results of
+// Patch.Apply with those of patchTwin.
+func TestPatchAgainstReference(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	names := []string{"a", "b", "0", "1", "2", "-", "", "~0", "~1", "é", `\"`, `\\`, `\u0061`}
 	value := func(depth int) string { return randomJSON(r, depth, names) }

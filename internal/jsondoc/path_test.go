@@ -186,8 +186,9 @@ func TestGet(t *testing.T) {
 	}
 }
 
-// TestWaysToWalk checks which paths are read by gjson and which by walkPath, so that TestGet covers both.
-func TestWaysToWalk(t *testing.T) {
+// TestPathReaderSelection checks which paths are read by gjson and which by walkPath, so that TestGet covers
+// both.
+func TestPathReaderSelection(t *testing.T) {
 	plain := []string{"/a", "/b/a", "/x1/y_2", "/größe", "/_ts", "/😀"}
 	for _, path := range slices.Concat(plain, []string{`/""`, "/0", "/a/0", "/a-b", `/"a.b"`,
 		"/a*"[:2] + `/"*"`, "/@this", "/\uFFFDA", "/a b"}) {

@@ -80,9 +80,9 @@ func TestStr(t *testing.T) {
 	}
 }
 
-// TestLife checks that Str and Clone return copies, which do not change with the buffer of the value, and
-// that a Value itself is a view on that buffer.
-func TestLife(t *testing.T) {
+// TestValueLifetime checks that Str and Clone return copies, which do not change with the buffer of the
+// value, and that a Value itself is a view on that buffer.
+func TestValueLifetime(t *testing.T) {
 	raw := []byte(`{"a":"old","b":[1]}`)
 	v := Of(raw)
 	s, clone := v.Member("a").Str(), v.Clone()
@@ -130,7 +130,7 @@ func TestWrongKind(t *testing.T) {
 	}
 }
 
-func TestMade(t *testing.T) {
+func TestConstructedValues(t *testing.T) {
 	for _, c := range []struct {
 		v    Value
 		want string
@@ -226,8 +226,9 @@ func TestEach(t *testing.T) {
 	}
 }
 
-// TestCutText checks that the functions do not panic or loop on parts of a JSON text, which are invalid.
-func TestCutText(t *testing.T) {
+// TestTruncatedText checks that the functions do not panic or loop on parts of a JSON text, which are
+// invalid.
+func TestTruncatedText(t *testing.T) {
 	const text = `{"a":[1,{"b\u0041":"\ud83d\ude00\\"}," "],"c":{"d":true,"e":null}, "\u0063" : -1.5e3 }`
 	p, quoted := PathOf("c", "d"), PathOf("a", "0")
 	for n := range len(text) {

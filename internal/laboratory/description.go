@@ -18,10 +18,10 @@ const (
 // describe returns the OpenAPI document of the routes.
 func describe(all routeTable) (route.OpenAPIDocument, error) {
 	own := reflect.TypeFor[store.OnExpire]().PkgPath() // structs of package store allow no additional members
-	return route.Describe(all, route.DocumentInfo{
+	return route.Describe(all, route.OpenAPIOptions{
 		Title: title, Text: about, Prefixes: []string{"Laboratory", "Route", "Store"},
 		Closed: func(pkgPath string) bool { return pkgPath == own },
-		Types: []route.TypeMapping{
+		Types: []route.SchemaTypeMapping{
 			{Of: settingEdit[bool]{}, As: false}, {Of: settingEdit[int]{}, As: 0},
 			{Of: settingEdit[int32]{}, As: int32(0)},
 			{Of: settingEdit[string]{}, As: ""}, {Of: settingEdit[durationMember]{},

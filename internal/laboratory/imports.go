@@ -66,7 +66,7 @@ type ImportedDocument struct {
 // range.
 func (i *ImportResults) Receipt() store.Receipt { return i.receipt }
 
-// StatusCode implements route.StatusResponse: it returns 207 if at least one document failed, otherwise
+// StatusCode implements route.ResponseWithStatus: it returns 207 if at least one document failed, otherwise
 // 200.
 func (i *ImportResults) StatusCode() int {
 	if i.mixed {

@@ -15,7 +15,7 @@ import (
 
 // HTTPAdapter is the part of the server that the laboratory uses to read requests and to send responses.
 type HTTPAdapter interface {
-	route.HTTPAdapter
+	route.RequestIO
 	// Enter sets the container that the request addresses as the owner in the response, and may refuse the
 	// request, for instance because the container's throughput is used up. An error ends the request.
 	Enter(ec echo.Context, d *store.Database, c *store.Container) error
@@ -86,5 +86,5 @@ func New(db *store.DB, o Options) *Laboratory {
 	return &Laboratory{opt: o, db: db, seeding: make(chan struct{}, 1)}
 }
 
-// Wire implements route.Server: it returns the HTTPAdapter of the options.
-func (l *Laboratory) Wire() route.HTTPAdapter { return l.opt.Wire }
+// Wire implements route.HandlerReceiver: it returns the HTTPAdapter of the options.
+func (l *Laboratory) Wire() route.RequestIO { return l.opt.Wire }

@@ -104,13 +104,13 @@ type messageSource struct {
 
 // Scan implements query.Source: it iterates over the messages with sequence numbers greater than after.
 func (s messageSource) Scan(after uint64) query.Documents {
-	return &messageDocuments{s: s, from: int64(after) + 1}
+	return &messageDocumentIterator{s: s, from: int64(after) + 1}
 }
 
 // Fetch implements query.Source: it returns the message with the sequence number rid, or false if there is
 // none.
 func (s messageSource) Fetch(rid uint64) (query.Document, bool, error) {
-	d := &messageDocuments{s: s, from: int64(rid)}
+	d := &messageDocumentIterator{s: s, from: int64(rid)}
 	if !d.Next() || d.Document().RID() != rid {
 		return nil, false, d.err
 	}
@@ -136,8 +136,8 @@ func (emptyMessageIndex) Key() []byte        { return nil }
 func (emptyMessageIndex) Value() []byte      { return nil }
 func (emptyMessageIndex) Close() error       { return nil }
 
-// messageDocuments iterates over messages by sequence number, in batches.
-type messageDocuments struct {
+// messageDocumentIterator iterates over messages by sequence number, in batches.
+type messageDocumentIterator struct {
 	s    messageSource
 	from int64
 	list []queue.Delivery // the current message and those after it
@@ -145,11 +145,11 @@ type messageDocuments struct {
 	err  error
 }
 
-// peekedAtOnce is the number of messages that messageDocuments reads at a time.
+// peekedAtOnce is the number of messages that messageDocumentIterator reads at a time.
 const peekedAtOnce = 250
 
 // Next implements query.Documents.
-func (d *messageDocuments) Next() bool {
+func (d *messageDocumentIterator) Next() bool {
 	if len(d.list) > 0 {
 		d.list = d.list[1:]
 	}
@@ -165,13 +165,13 @@ func (d *messageDocuments) Next() bool {
 }
 
 // Document implements query.Documents.
-func (d *messageDocuments) Document() query.Document { return d.one }
+func (d *messageDocumentIterator) Document() query.Document { return d.one }
 
 // Err implements query.Documents.
-func (d *messageDocuments) Err() error { return d.err }
+func (d *messageDocumentIterator) Err() error { return d.err }
 
 // Close implements query.Documents.
-func (d *messageDocuments) Close() error { return d.err }
+func (d *messageDocumentIterator) Close() error { return d.err }
 
 // messageDocument is a message in the form of a JSON document, for queries. It implements query.Document.
 type messageDocument struct {

@@ -32,8 +32,8 @@ const receiverText = `Server-sent events until the client disconnects. "opened":
 	`locks of the receiver are released, and no delivery is counted. A comment line, which begins with a ` +
 	`colon, is sent every 15 seconds.`
 
-// openedReceiver is the data of the first event of a receiver's stream.
-type openedReceiver struct {
+// receiverOpenedEvent is the data of the first event of a receiver's stream.
+type receiverOpenedEvent struct {
 	Receiver string     `json:"receiver"`
 	Session  *string    `json:"session,omitempty"`
 	Until    *time.Time `json:"lockedUntil,omitempty"`
@@ -102,7 +102,7 @@ func (l *Laboratory) streamReceiver(ec echo.Context, in *openReceiverRequest) er
 }
 
 func (w *sseWriter) opened(id string, r *receiverHandle) error {
-	opened := openedReceiver{Receiver: id}
+	opened := receiverOpenedEvent{Receiver: id}
 	if session, until, ok := r.Session(); ok {
 		opened.Session, opened.Until = &session, &until
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/mayflydb/mayfly/store/inspect"
 )
 
-// TestEnumsAreTheStores checks that the enums in the OpenAPI document contain the names that the store
+// TestEnumsMatchStore checks that the enums in the OpenAPI document contain the names that the store
 // uses, such as those of the states of an item.
-func TestEnumsAreTheStores(t *testing.T) {
+func TestEnumsMatchStore(t *testing.T) {
 	words := func(of any, field string) string {
 		f, ok := reflect.TypeOf(of).FieldByName(field)
 		if !ok {
@@ -41,9 +41,9 @@ func TestEnumsAreTheStores(t *testing.T) {
 	}
 }
 
-// TestRequestsSayWhatTheyTake checks the tags of the request structs: the schema of each body allows no
+// TestRequestStructTags checks the tags of the request structs: the schema of each body allows no
 // other members, and a member with an error text for its absence is not marked as optional.
-func TestRequestsSayWhatTheyTake(t *testing.T) {
+func TestRequestStructTags(t *testing.T) {
 	for _, r := range table() {
 		what := r.Method + " " + r.Path
 		members, closed := membersOf(r.Request)

@@ -46,7 +46,7 @@ type PartitionRange struct {
 // split.
 func (h *SplitRangeResult) Receipt() store.Receipt { return h.position }
 
-// SetHeaders implements route.HeaderResponse: it sets x-ms-item-count, the number of ranges in the
+// SetHeaders implements route.ResponseWithHeaders: it sets x-ms-item-count, the number of ranges in the
 // response.
 func (h *SplitRangeResult) SetHeaders(header http.Header) {
 	header["x-ms-item-count"] = []string{strconv.Itoa(h.Count)}

@@ -40,9 +40,9 @@ func TestBadSteps(t *testing.T) {
 	}
 }
 
-// TestHistoriesReachEverything checks that random histories contain each verb with each kind of result at
+// TestHistoriesCoverVerbs checks that random histories contain each verb with each kind of result at
 // least three times.
-func TestHistoriesReachEverything(t *testing.T) {
+func TestHistoriesCoverVerbs(t *testing.T) {
 	seen := map[string]int{}
 	for seed := range uint64(250) {
 		h := Generate(rand.New(rand.NewPCG(seed, 0)), stepsEach)
@@ -87,9 +87,9 @@ func TestHistoriesReachEverything(t *testing.T) {
 	}
 }
 
-// TestAnswersOfInterruptedSteps checks which answers the model accepts for a step with concurrent
+// TestAcceptedResultsOfInterruptedSteps checks which answers the model accepts for a step with concurrent
 // operations: those that are correct before, between or after them, and no others.
-func TestAnswersOfInterruptedSteps(t *testing.T) {
+func TestAcceptedResultsOfInterruptedSteps(t *testing.T) {
 	steps := func(text string) []Step {
 		list, err := ParseSteps(text)
 		if err != nil {
@@ -126,9 +126,9 @@ func TestAnswersOfInterruptedSteps(t *testing.T) {
 	}
 }
 
-// TestShrinkTakesActsOut checks that Shrink also removes concurrent operations that are not needed for a
-// failure.
-func TestShrinkTakesActsOut(t *testing.T) {
+// TestShrinkRemovesConcurrentOperations checks that Shrink also removes concurrent operations that are not
+// needed for a failure.
+func TestShrinkRemovesConcurrentOperations(t *testing.T) {
 	list, err := ParseSteps(
 		"read b\nread a between=0:sweep,1:advance:4,2:list,2:sweep\nread c between=1:sweep")
 	if err != nil {

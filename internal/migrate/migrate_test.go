@@ -172,9 +172,9 @@ func (m *changingSource) View(ctx context.Context, fn func(engine.Reader) error)
 	return err
 }
 
-// TestChangesMeanwhile changes random keys and ranges of the source between all steps of a migration, and
-// checks that the target has the changes in the end.
-func TestChangesMeanwhile(t *testing.T) {
+// TestChangesDuringMigration changes random keys and ranges of the source between all steps of a migration,
+// and checks that the target has the changes in the end.
+func TestChangesDuringMigration(t *testing.T) {
 	dir := fill(t, 1)
 	first := metamorphic.FirstSeed()
 	count := racetest.Fewer(racetest.Campaign(20, 8), 4)
@@ -244,8 +244,8 @@ func (f failingEngine) Update(ctx context.Context, scopes [][]byte, fn func(engi
 	return f.Engine.Update(ctx, scopes, fn, ahead...)
 }
 
-// TestServe migrates a folder while a store uses it and the target sometimes fails.
-func TestServe(t *testing.T) {
+// TestMigrateDuringUse migrates a folder while a store uses it and the target sometimes fails.
+func TestMigrateDuringUse(t *testing.T) {
 	dir := fill(t, 500)
 	clock := ttl.NewManual(time.Unix(1_900_000_000, 0))
 	target := failingEngine{dir.folder(to), 7, new(atomic.Int64)}
@@ -288,9 +288,9 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// TestStoppedEarly closes a server before the migration of its folder is complete, and checks that the
-// folder is still the current data.
-func TestStoppedEarly(t *testing.T) {
+// TestCloseBeforeMigrationCompletes closes a server before the migration of its folder is complete, and
+// checks that the folder is still the current data.
+func TestCloseBeforeMigrationCompletes(t *testing.T) {
 	dir := fill(t, 10)
 	target := failingEngine{dir.folder(to), 2, new(atomic.Int64)}
 	o := migrate.Options{Target: target, SourceName: "here", TargetName: "there"}

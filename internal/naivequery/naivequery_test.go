@@ -184,7 +184,7 @@ func TestConstants(t *testing.T) {
 	}
 }
 
-func TestFailures(t *testing.T) {
+func TestUnsupportedQueries(t *testing.T) {
 	for text, unknown := range map[string]bool{
 		"SELECT VALUE d.id FROM c":                           false,
 		"SELECT VALUE (SELECT VALUE l FROM l IN c.l) FROM c": false,

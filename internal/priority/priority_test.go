@@ -9,7 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-func TestRunPassesPanicsOn(t *testing.T) {
+func TestRunPropagatesPanic(t *testing.T) {
 	defer func() {
 		if cause := recover(); cause != "a cause" {
 			t.Errorf("recovered %v", cause)
@@ -18,7 +18,7 @@ func TestRunPassesPanicsOn(t *testing.T) {
 	Run(func(*LongOperation) { panic("a cause") })
 }
 
-func TestGoexitEndsTheCaller(t *testing.T) {
+func TestRunPropagatesGoexit(t *testing.T) {
 	var done sync.WaitGroup
 	reached := false
 	done.Go(func() {

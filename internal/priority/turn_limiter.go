@@ -35,9 +35,9 @@ type TurnLimiter struct {
 	clock ttl.Clock
 }
 
-// NewProcessTurnLimiter returns a TurnLimiter for the whole process. It admits GOMAXPROCS-1 connections at a time, at
-// least one. If GOMAXPROCS is higher than the number of processors, because other threads have lowered
-// priority, it admits as many as there are processors.
+// NewProcessTurnLimiter returns a TurnLimiter for the whole process. It admits GOMAXPROCS-1 connections at a
+// time, at least one. If GOMAXPROCS is higher than the number of processors, because other threads have
+// lowered priority, it admits as many as there are processors.
 func NewProcessTurnLimiter(clock ttl.Clock) *TurnLimiter {
 	n := runtime.NumCPU()
 	if most := runtime.GOMAXPROCS(0); most <= n {

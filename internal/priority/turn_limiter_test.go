@@ -65,9 +65,9 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// TestTurnsEnd checks that a turn ends after maxTurn, so that a connection that waits for something other
-// than input does not block the others.
-func TestTurnsEnd(t *testing.T) {
+// TestTurnTimeLimit checks that a turn ends after maxTurn, so that a connection that waits for something
+// other than input does not block the others.
+func TestTurnTimeLimit(t *testing.T) {
 	clock := ttl.NewManual(time.Unix(0, 0))
 	turns := &TurnLimiter{semaphore.NewWeighted(1), clock}
 	held := turns.Take(t.Context())
@@ -130,9 +130,9 @@ func (endlessReader) Read(p []byte) (int, error) { return len(p), nil }
 
 var _ io.Reader = endlessReader{}
 
-// TestTurnsLeaveAProcessor checks the number of turns that NewProcessTurnLimiter allows: GOMAXPROCS-1, at least one,
+// TestNumberOfTurns checks the number of turns that NewProcessTurnLimiter allows: GOMAXPROCS-1, at least one,
 // and the number of processors if GOMAXPROCS is higher.
-func TestTurnsLeaveAProcessor(t *testing.T) {
+func TestNumberOfTurns(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for most, want := range map[int]int64{
 		1:                        1,

@@ -74,9 +74,10 @@ func TestNoLog(t *testing.T) {
 	}
 }
 
-// TestFlood adds entries of all sizes concurrently, with a reader. The log must stay within its memory and
-// hold the latest entries, none of them torn, and the reader must be told if it misses one.
-func TestFlood(t *testing.T) {
+// TestConcurrentAddsWithinMemory adds entries of all sizes concurrently, with a reader. The log must stay
+// within its memory and hold the latest entries, none of them torn, and the reader must be told if it misses
+// one.
+func TestConcurrentAddsWithinMemory(t *testing.T) {
 	l := New(3 << 20)
 	const writers, each = 4, 400
 	var work sync.WaitGroup
@@ -250,8 +251,8 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// TestFolding checks that the retries of a failed request, and no others, are grouped with it.
-func TestFolding(t *testing.T) {
+// TestRetryGrouping checks that the retries of a failed request, and no others, are grouped with it.
+func TestRetryGrouping(t *testing.T) {
 	type step struct {
 		at     time.Duration
 		status int
@@ -305,8 +306,8 @@ func TestFolding(t *testing.T) {
 	}
 }
 
-// TestAttemptGrouperIsBounded checks that an attemptGrouper remembers at most maxOpen failed requests.
-func TestAttemptGrouperIsBounded(t *testing.T) {
+// TestRetryGroupingLimit checks that an attemptGrouper remembers at most maxOpen failed requests.
+func TestRetryGroupingLimit(t *testing.T) {
 	f := newAttemptGrouper()
 	for i := range 3 * maxOpen {
 		r := &LoggedEntry{Entry: *entry(i % 10)}
@@ -356,8 +357,8 @@ func TestFilter(t *testing.T) {
 	}
 }
 
-// TestAnyEntry checks that the encoding of any entry fits in a block and can be decoded.
-func TestAnyEntry(t *testing.T) {
+// TestEntryEncoding checks that the encoding of any entry fits in a block and can be decoded.
+func TestEntryEncoding(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringN(0, 300, 9000)
 		e := &Entry{Began: start, DataTime: start, Method: text.Draw(t, "method"), URI: text.Draw(t, "uri"),

@@ -90,16 +90,16 @@ type ResponseHead struct {
 	WithoutPlan bool
 
 	// Texts are the values of the text fields of a response, such as its ETag. The index is a
-	// ResponseHeadField.
+	// ResponseFieldID.
 	Texts [textCount]string
 }
 
-// ResponseHeadField identifies one of the text fields in the head of a response, such as ETag.
-type ResponseHeadField int
+// ResponseFieldID identifies one of the text fields in the head of a response, such as ETag.
+type ResponseFieldID int
 
 // The text fields in the head of a response.
 const (
-	Continuation ResponseHeadField = iota
+	Continuation ResponseFieldID = iota
 	ETag
 	OwnerID // rid of the owner of the resource
 	Quota

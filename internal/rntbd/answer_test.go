@@ -10,7 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/rntbdtest"
 )
 
-func TestAnswers(t *testing.T) {
+func TestResponses(t *testing.T) {
 	l := greeted(t, func(w http.ResponseWriter, r *http.Request) {
 		if got := r.Header.Get("X-Ms-Activity-Id"); got != "00000000-0000-0000-0000-000000000009" ||
 			r.Header.Get("X-Ms-Version") != "2020-07-15" || r.UserAgent() != "a test" {
@@ -89,10 +89,10 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestPositionUnknown checks the session token, the range id and the LSN of a response for which the
+// TestResponseWithoutPosition checks the session token, the range id and the LSN of a response for which the
 // handler has set none: they are those of the request's session token or, without a valid one, those of
 // LSN 1.
-func TestPositionUnknown(t *testing.T) {
+func TestResponseWithoutPosition(t *testing.T) {
 	l := greeted(t, func(w http.ResponseWriter, r *http.Request) { respond(w, 404, "{}") })
 	for asked, want := range map[string][3]any{
 		"": {"-1#1", nil, int64(1)}, "2:-1#40": {"-1#40", "2", int64(40)},

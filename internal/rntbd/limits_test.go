@@ -16,9 +16,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TestPayloadWaits checks that a request without a key is refused before its body has arrived, and that
-// the body is skipped when it arrives later, so that the next frame is read correctly.
-func TestPayloadWaits(t *testing.T) {
+// TestRefusalBeforeBodyArrives checks that a request without a key is refused before its body has arrived,
+// and that the body is skipped when it arrives later, so that the next frame is read correctly.
+func TestRefusalBeforeBodyArrives(t *testing.T) {
 	l := greeted(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") == "" {
 			respond(w, 401, "no")
@@ -43,9 +43,9 @@ func TestPayloadWaits(t *testing.T) {
 	}
 }
 
-// TestFirstPayload checks that the server refuses a connection whose first frame is a request, not a
+// TestFirstFrameWithBody checks that the server refuses a connection whose first frame is a request, not a
 // connection context, without waiting for the body of that frame.
-func TestFirstPayload(t *testing.T) {
+func TestFirstFrameWithBody(t *testing.T) {
 	l := dial(t, echo)
 	payload := make([]byte, 1000)
 	f := frame(1, create, payload)
@@ -60,9 +60,9 @@ func TestFirstPayload(t *testing.T) {
 	l.ended <- nil
 }
 
-// TestEarlyHead checks that the server accepts a frame with a head of 80 KB after a request on the
-// connection has been authorized, and closes the connection if such a frame comes before that.
-func TestEarlyHead(t *testing.T) {
+// TestLargeHeadBeforeAuthorization checks that the server accepts a frame with a head of 80 KB after a
+// request on the connection has been authorized, and closes the connection if such a frame comes before that.
+func TestLargeHeadBeforeAuthorization(t *testing.T) {
 	long := func(id uint32) []byte {
 		return frame(id, read, nil, rntbdtest.Text(0x01, strings.Repeat("k", 40_000)),
 			rntbdtest.Text(0x03, strings.Repeat("c", 40_000)))
@@ -105,9 +105,9 @@ func TestBacklog(t *testing.T) {
 	}
 }
 
-// TestEarlyRequests checks that a connection serves one request at a time until a request has been
-// authorized, and several at a time as soon as one has been, even before its response is sent.
-func TestEarlyRequests(t *testing.T) {
+// TestConcurrencyBeforeAuthorization checks that a connection serves one request at a time until a request
+// has been authorized, and several at a time as soon as one has been, even before its response is sent.
+func TestConcurrencyBeforeAuthorization(t *testing.T) {
 	begun, leave := make(chan string, 8), make(chan struct{})
 	var running atomic.Int32
 	l := greeted(t, func(w http.ResponseWriter, r *http.Request) {

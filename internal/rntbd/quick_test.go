@@ -8,9 +8,9 @@ import (
 	"github.com/mayflydb/mayfly/internal/rntbd"
 )
 
-// TestQuickReadWaits checks that a read of an item that has to wait does not delay the frames after it,
-// and gets its response in the end.
-func TestQuickReadWaits(t *testing.T) {
+// TestWaitingReadDoesNotBlock checks that a read of an item that has to wait does not delay the frames after
+// it, and gets its response in the end.
+func TestWaitingReadDoesNotBlock(t *testing.T) {
 	may := make(chan struct{})
 	l := greeted(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") == "waits" {
@@ -39,9 +39,9 @@ func TestQuickReadWaits(t *testing.T) {
 	}
 }
 
-// TestQuickReadGone checks that a read of an item that waits is canceled when its client closes the
-// connection.
-func TestQuickReadGone(t *testing.T) {
+// TestWaitingReadOfClosedConnection checks that a read of an item that waits is canceled when its client
+// closes the connection.
+func TestWaitingReadOfClosedConnection(t *testing.T) {
 	begun := make(chan struct{})
 	l := greeted(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") == "waits" {
@@ -61,9 +61,9 @@ func TestQuickReadGone(t *testing.T) {
 	}
 }
 
-// TestPayloadTaken checks that a request whose body has arrived with its frame does not delay the next
-// request, even if the handler has not read the body yet.
-func TestPayloadTaken(t *testing.T) {
+// TestArrivedBodyDoesNotBlock checks that a request whose body has arrived with its frame does not delay the
+// next request, even if the handler has not read the body yet.
+func TestArrivedBodyDoesNotBlock(t *testing.T) {
 	may := make(chan struct{})
 	l := greeted(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") == "waits" {

@@ -74,20 +74,20 @@ func (f *frame) translate(version string) error {
 }
 
 // operationForm returns the HTTP method and headers that correspond to the frame's operation.
-func (f *frame) operationForm() httpOperation {
+func (f *frame) operationForm() operationMapping {
 	n := int(f.operation)
 	if n == opReadFeed && f.payload != nil { // a change feed with a query is signed like a query
 		n = opQuery
 	}
 	if n >= len(operations) {
-		return httpOperation{}
+		return operationMapping{}
 	}
 	return operations[n]
 }
 
 // addFields translates the tokens of a frame to the headers of its Request. activity is the activity id,
 // which no token contains; version is the x-ms-version if no token contains one.
-func (f *frame) addFields(op *httpOperation, activity, version string) {
+func (f *frame) addFields(op *operationMapping, activity, version string) {
 	f.addField("X-Ms-Activity-Id", activity)
 	if op.header != "" {
 		f.addField(op.header, "True")
@@ -115,7 +115,7 @@ func (f *frame) addFields(op *httpOperation, activity, version string) {
 }
 
 // field translates a token to an HTTP header. If the value is empty, there is no such header.
-func (f *frame) field(op *httpOperation, t *token) (name, value string) {
+func (f *frame) field(op *operationMapping, t *token) (name, value string) {
 	switch {
 	case t.id == tokenMatch && (op.method == http.MethodGet || f.operation == opReadFeed):
 		return "If-None-Match", t.value

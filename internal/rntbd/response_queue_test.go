@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// TestOutbox checks that responses which are ready at the same time are sent by one write, in their order,
-// and that adding a response does not wait for a write in progress.
-func TestOutbox(t *testing.T) {
+// TestResponseQueue checks that responses which are ready at the same time are sent by one write, in their
+// order, and that adding a response does not wait for a write in progress.
+func TestResponseQueue(t *testing.T) {
 	client, server := net.Pipe()
 	var o responseQueue
 	o.init(server)
@@ -43,9 +43,9 @@ func TestOutbox(t *testing.T) {
 	all.Wait()
 }
 
-// TestOutboxLimit checks that at most maxGathered bytes of responses wait for a client that does not read,
-// and that adding the others fails when the connection is closed.
-func TestOutboxLimit(t *testing.T) {
+// TestResponseQueueLimit checks that at most maxGathered bytes of responses wait for a client that does not
+// read, and that adding the others fails when the connection is closed.
+func TestResponseQueueLimit(t *testing.T) {
 	client, server := net.Pipe()
 	var o responseQueue
 	o.init(server)
@@ -76,9 +76,9 @@ func TestOutboxLimit(t *testing.T) {
 	}
 }
 
-// TestOutboxLarge checks that no other response is sent between the parts of a large response that is
-// written in several parts.
-func TestOutboxLarge(t *testing.T) {
+// TestResponseQueueLargeResponse checks that no other response is sent between the parts of a large response
+// that is written in several parts.
+func TestResponseQueueLargeResponse(t *testing.T) {
 	client, server := net.Pipe()
 	var o responseQueue
 	o.init(server)

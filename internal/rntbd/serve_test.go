@@ -92,7 +92,7 @@ func (l *testConn) write(b []byte) {
 	}
 }
 
-func (l *testConn) read() *rntbdtest.Answer {
+func (l *testConn) read() *rntbdtest.Response {
 	l.t.Helper()
 	a, err := rntbdtest.Read(l.c)
 	if err != nil {
@@ -179,9 +179,9 @@ func TestRefusedFrames(t *testing.T) {
 	}
 }
 
-// TestPieces checks that the server reads a frame that arrives byte by byte, and two frames that arrive
-// together.
-func TestPieces(t *testing.T) {
+// TestFragmentedFrames checks that the server reads a frame that arrives byte by byte, and two frames that
+// arrive together.
+func TestFragmentedFrames(t *testing.T) {
 	l := greeted(t, echo, func(o *rntbd.Options) { o.Most = 1 })
 	for _, b := range frame(1, create, []byte("one")) {
 		l.write([]byte{b})
@@ -199,9 +199,9 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// TestManyAtOnce checks that at most Options.Most requests of a connection are in progress at the same
-// time, and that all their responses arrive complete.
-func TestManyAtOnce(t *testing.T) {
+// TestMaxConcurrentRequests checks that at most Options.Most requests of a connection are in progress at the
+// same time, and that all their responses arrive complete.
+func TestMaxConcurrentRequests(t *testing.T) {
 	const most, all = 8, 40
 	large := strings.Repeat("x", 200_000)
 	begun, may := make(chan string, all), make(chan struct{})
@@ -235,8 +235,8 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
-// TestNonsense checks that the server closes the connection after a frame that it cannot parse.
-func TestNonsense(t *testing.T) {
+// TestUnparsableFrame checks that the server closes the connection after a frame that it cannot parse.
+func TestUnparsableFrame(t *testing.T) {
 	short := binary.LittleEndian.AppendUint32(nil, 23)
 	long := binary.LittleEndian.AppendUint32(nil, 2<<20)
 	endless := frame(1, create, []byte("x"))
@@ -305,8 +305,9 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// TestGone checks that the context of a request is canceled when the client closes the connection.
-func TestGone(t *testing.T) {
+// TestCancelOnDisconnect checks that the context of a request is canceled when the client closes the
+// connection.
+func TestCancelOnDisconnect(t *testing.T) {
 	begun := make(chan struct{})
 	l := greeted(t, func(w http.ResponseWriter, r *http.Request) {
 		close(begun)
@@ -320,9 +321,9 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// TestGivenUp checks that the connection is closed if a handler panics or sends no response, and that only
-// a panic other than http.ErrAbortHandler is logged.
-func TestGivenUp(t *testing.T) {
+// TestHandlerPanicOrNoResponse checks that the connection is closed if a handler panics or sends no response,
+// and that only a panic other than http.ErrAbortHandler is logged.
+func TestHandlerPanicOrNoResponse(t *testing.T) {
 	for name, c := range map[string]struct {
 		handler http.HandlerFunc
 		logged  bool

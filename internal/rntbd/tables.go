@@ -58,8 +58,8 @@ var resources = [...][]resourcePathLevel{
 	0x23:         {databases, {"clientencryptionkeys", 0x80}},
 }
 
-// httpOperation says which HTTP method and headers correspond to an operation of RNTBD.
-type httpOperation struct {
+// operationMapping says which HTTP method and headers correspond to an operation of RNTBD.
+type operationMapping struct {
 	method string // empty: there is no such operation
 	feed   bool   // the operation addresses all resources of the kind below the address, or adds one
 	header string // header that distinguishes operations with the same method; empty: none
@@ -74,7 +74,7 @@ const (
 )
 
 // operations holds the HTTP methods and headers of operations. The index is the operation's number in RNTBD.
-var operations = [...]httpOperation{
+var operations = [...]operationMapping{
 	0x01:       {method: http.MethodPost, feed: true},
 	0x02:       {method: http.MethodPatch, media: "application/json-patch+json"},
 	opRead:     {method: http.MethodGet},

@@ -6,26 +6,26 @@ import (
 	"math"
 )
 
-// tokenKind is the type of a token's value. All integers are little-endian.
-type tokenKind uint8
+// tokenType is the type of a token's value. All integers are little-endian.
+type tokenType uint8
 
 // The types of tokens, with the encodings of their values.
 const (
-	kindByte        tokenKind = 0x00
-	kindUShort      tokenKind = 0x01 // 2 bytes, unsigned
-	kindULong       tokenKind = 0x02 // 4 bytes, unsigned
-	kindLong        tokenKind = 0x03
-	kindULongLong   tokenKind = 0x04 // 8 bytes, unsigned
-	kindLongLong    tokenKind = 0x05
-	kindGuid        tokenKind = 0x06 // 16 bytes, in Microsoft's order
-	kindSmallString tokenKind = 0x07 // a length of 1 byte, then UTF-8
-	kindString      tokenKind = 0x08 // a length of 2 bytes
-	kindULongString tokenKind = 0x09 // a length of 4 bytes
-	kindSmallBytes  tokenKind = 0x0A
-	kindBytes       tokenKind = 0x0B
-	kindULongBytes  tokenKind = 0x0C
-	kindFloat       tokenKind = 0x0D
-	kindDouble      tokenKind = 0x0E
+	kindByte        tokenType = 0x00
+	kindUShort      tokenType = 0x01 // 2 bytes, unsigned
+	kindULong       tokenType = 0x02 // 4 bytes, unsigned
+	kindLong        tokenType = 0x03
+	kindULongLong   tokenType = 0x04 // 8 bytes, unsigned
+	kindLongLong    tokenType = 0x05
+	kindGuid        tokenType = 0x06 // 16 bytes, in Microsoft's order
+	kindSmallString tokenType = 0x07 // a length of 1 byte, then UTF-8
+	kindString      tokenType = 0x08 // a length of 2 bytes
+	kindULongString tokenType = 0x09 // a length of 4 bytes
+	kindSmallBytes  tokenType = 0x0A
+	kindBytes       tokenType = 0x0B
+	kindULongBytes  tokenType = 0x0C
+	kindFloat       tokenType = 0x0D
+	kindDouble      tokenType = 0x0E
 )
 
 // layouts holds, for each type, the size in bytes of its values (fixed), or of the length before a value
@@ -44,7 +44,7 @@ var errMalformed = errors.New("rntbd: malformed tokens")
 // token is one token of a request. The value does not include its length.
 type token struct {
 	id    uint16
-	kind  tokenKind
+	kind  tokenType
 	value string
 }
 
@@ -59,7 +59,7 @@ func parseTokens(list tokenList, text string) (tokenList, error) {
 		if len(text) < 3 {
 			return list, errMalformed
 		}
-		t := token{id: uint16(text[0]) | uint16(text[1])<<8, kind: tokenKind(text[2])}
+		t := token{id: uint16(text[0]) | uint16(text[1])<<8, kind: tokenType(text[2])}
 		if int(t.kind) >= len(layouts) {
 			return list, errMalformed
 		}
@@ -108,7 +108,7 @@ func number(value string) (n uint64) {
 
 // The tokens of a response must have the types that clients expect, since clients ignore the type byte.
 
-func appendHead(b []byte, id uint16, k tokenKind) []byte {
+func appendHead(b []byte, id uint16, k tokenType) []byte {
 	return append(binary.LittleEndian.AppendUint16(b, id), byte(k))
 }
 

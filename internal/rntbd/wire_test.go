@@ -73,7 +73,7 @@ func (w *responseRecorder) head() *rntbd.ResponseHead {
 		Duration:   time.Duration(number("x-ms-request-duration-ms") * float64(time.Millisecond)),
 		RetryAfter: time.Duration(number("x-ms-retry-after-ms")) * time.Millisecond,
 		Counted:    get("x-ms-item-count") != "", Count: int(number("x-ms-item-count"))}
-	for text, name := range map[rntbd.ResponseHeadField]string{rntbd.Continuation: "x-ms-continuation",
+	for text, name := range map[rntbd.ResponseFieldID]string{rntbd.Continuation: "x-ms-continuation",
 		rntbd.ETag: "etag", rntbd.OwnerID: "x-ms-content-path",
 		rntbd.Quota: "x-ms-resource-quota", rntbd.Usage: "x-ms-resource-usage"} {
 		h.Texts[text] = get(name)

@@ -66,8 +66,8 @@ func Context() []byte {
 		Token{2, SmallString, []byte("a test")})
 }
 
-// Answer is a decoded response of the server.
-type Answer struct {
+// Response is a decoded response of the server.
+type Response struct {
 	Status   int
 	Activity [16]byte
 	Values   map[uint16]any // by the id of the token: uint64, int64, float64 or string
@@ -118,17 +118,17 @@ var contextTypes = map[uint16]byte{
 }
 
 // Read reads one answer.
-func Read(r io.Reader) (*Answer, error) { return read(r, answerTypes) }
+func Read(r io.Reader) (*Response, error) { return read(r, answerTypes) }
 
 // ReadContext reads the response to a connection context.
-func ReadContext(r io.Reader) (*Answer, error) { return read(r, contextTypes) }
+func ReadContext(r io.Reader) (*Response, error) { return read(r, contextTypes) }
 
-func read(r io.Reader, types map[uint16]byte) (*Answer, error) {
+func read(r io.Reader, types map[uint16]byte) (*Response, error) {
 	var head [24]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return nil, err
 	}
-	a := &Answer{Status: int(binary.LittleEndian.Uint32(head[4:])), Values: map[uint16]any{}}
+	a := &Response{Status: int(binary.LittleEndian.Uint32(head[4:])), Values: map[uint16]any{}}
 	copy(a.Activity[:], head[8:])
 	b := make([]byte, binary.LittleEndian.Uint32(head[:])-24)
 	if _, err := io.ReadFull(r, b); err != nil {

@@ -131,7 +131,7 @@ func (e *CountingEngine) Update(ctx context.Context, scopes [][]byte, fn func(en
 		for _, scope := range scopes {
 			r.placed[string(scope)] = true
 		}
-		return fn(&txn{reader: r, TxnControl: t, to: t})
+		return fn(&countingTxn{countingReader: r, TxnControl: t, to: t})
 	}, ahead...)
 	if err == nil {
 		e.count(Commit)
@@ -168,20 +168,20 @@ func (e *CountingEngine) Settle(ctx context.Context, scope []byte, seen uint64) 
 	return e.Engine.Settle(ctx, scope, seen)
 }
 
-// reader is the Reader of a View or Update. It records which keys have been read.
-type reader struct {
+// countingReader is the Reader of a View or Update. It records which keys have been read.
+type countingReader struct {
 	e      *CountingEngine
 	r      engine.Reader
 	known  map[string]bool // keys
 	placed map[string]bool // scopes whose positions it has
 }
 
-func newReader(e *CountingEngine, r engine.Reader) *reader {
-	return &reader{e: e, r: r, known: map[string]bool{}, placed: map[string]bool{}}
+func newReader(e *CountingEngine, r engine.Reader) *countingReader {
+	return &countingReader{e: e, r: r, known: map[string]bool{}, placed: map[string]bool{}}
 }
 
 // Get returns the value of a key, or engine.ErrNotFound.
-func (r *reader) Get(key []byte) ([]byte, error) {
+func (r *countingReader) Get(key []byte) ([]byte, error) {
 	if !r.known[string(key)] {
 		r.e.count(Get)
 	}
@@ -193,7 +193,7 @@ func (r *reader) Get(key []byte) ([]byte, error) {
 }
 
 // GetMany returns the values of keys, nil for an absent key: see engine.Reader.
-func (r *reader) GetMany(keys [][]byte) ([][]byte, error) {
+func (r *countingReader) GetMany(keys [][]byte) ([][]byte, error) {
 	if slices.ContainsFunc(keys, func(k []byte) bool { return !r.known[string(k)] }) {
 		r.e.count(Get)
 	}
@@ -205,7 +205,7 @@ func (r *reader) GetMany(keys [][]byte) ([][]byte, error) {
 }
 
 // Prefetch reads keys in one round trip, ahead of their use: see engine.Prefetcher.
-func (r *reader) Prefetch(keys [][]byte) {
+func (r *countingReader) Prefetch(keys [][]byte) {
 	if slices.ContainsFunc(keys, func(k []byte) bool { return !r.known[string(k)] }) {
 		r.e.count(Get)
 	}
@@ -215,7 +215,7 @@ func (r *reader) Prefetch(keys [][]byte) {
 }
 
 // Positions returns the position of each scope: see engine.Reader.
-func (r *reader) Positions(scopes [][]byte) ([]engine.ScopePosition, error) {
+func (r *countingReader) Positions(scopes [][]byte) ([]engine.ScopePosition, error) {
 	if slices.ContainsFunc(scopes, func(s []byte) bool { return !r.placed[string(s)] }) {
 		r.e.count(Position)
 	}
@@ -227,8 +227,8 @@ func (r *reader) Positions(scopes [][]byte) ([]engine.ScopePosition, error) {
 }
 
 // Scan returns an iterator over the keys in a range: see engine.Reader.
-func (r *reader) Scan(rg engine.Range, reverse bool) engine.Iterator {
-	return &iterator{e: r.e, r: r, it: r.r.Scan(rg, reverse)}
+func (r *countingReader) Scan(rg engine.Range, reverse bool) engine.Iterator {
+	return &countingIterator{e: r.e, r: r, it: r.r.Scan(rg, reverse)}
 }
 
 // keyWriter has the methods of engine.Txn that set and delete keys, which the counting transaction
@@ -239,24 +239,24 @@ type keyWriter interface {
 	DeleteRange(r engine.Range)
 }
 
-// txn is the transaction of an Update. It also records which keys it has written.
-type txn struct {
-	*reader
+// countingTxn is the transaction of an Update. It also records which keys it has written.
+type countingTxn struct {
+	*countingReader
 	engine.TxnControl
 	to keyWriter
 }
 
 // Set sets a key when the transaction commits.
-func (t *txn) Set(key, value []byte) {
+func (t *countingTxn) Set(key, value []byte) {
 	t.known[string(key)] = true
 	t.to.Set(key, value)
 }
 
 // Delete deletes a key when the transaction commits.
-func (t *txn) Delete(key []byte) {
+func (t *countingTxn) Delete(key []byte) {
 	t.known[string(key)] = true
 	t.to.Delete(key)
 }
 
 // DeleteRange deletes the keys in a range when the transaction commits.
-func (t *txn) DeleteRange(r engine.Range) { t.to.DeleteRange(r) }
+func (t *countingTxn) DeleteRange(r engine.Range) { t.to.DeleteRange(r) }

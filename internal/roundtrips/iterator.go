@@ -10,11 +10,11 @@ import (
 // batchRow is a key and its value, as one row of a batch that an iterator has read.
 type batchRow struct{ key, value []byte }
 
-// iterator is an engine.Iterator that reads its rows in batches, as over a network, and counts each batch
-// as a round trip.
-type iterator struct {
+// countingIterator is an engine.Iterator that reads its rows in batches, as over a network, and counts each
+// batch as a round trip.
+type countingIterator struct {
 	e      *CountingEngine
-	r      *reader
+	r      *countingReader
 	it     engine.Iterator
 	batch  []batchRow // the rows of the last batch
 	at     int        // position of the current row, from 1; 0: before the first
@@ -24,14 +24,14 @@ type iterator struct {
 }
 
 // Expect sets the number of keys that will probably be read: see engine.ReadAheadIterator.
-func (i *iterator) Expect(keys int) { i.paging.Expect(keys) }
+func (i *countingIterator) Expect(keys int) { i.paging.Expect(keys) }
 
 // Prefetch reads keys in one round trip, ahead of their use: see engine.Prefetcher.
-func (i *iterator) Prefetch(keys [][]byte) { i.r.Prefetch(keys) }
+func (i *countingIterator) Prefetch(keys [][]byte) { i.r.Prefetch(keys) }
 
 // Skip moves past at most the given number of keys (most) and returns how many it has passed: see
 // engine.KeySkipper. It takes one round trip if it moves beyond the batch that has been read.
-func (i *iterator) Skip(most int) (n int) {
+func (i *countingIterator) Skip(most int) (n int) {
 	for ; n < most && i.at < len(i.batch); n++ {
 		i.at++
 	}
@@ -48,7 +48,7 @@ func (i *iterator) Skip(most int) (n int) {
 
 // fetch reads the next batch, beginning with the row at which the engine's iterator stands, and counts it as
 // a round trip of kind k. If stands is false, the engine's iterator is at no row and the batch is empty.
-func (i *iterator) fetch(k CallKind, stands bool) bool {
+func (i *countingIterator) fetch(k CallKind, stands bool) bool {
 	i.e.count(k)
 	i.batch, i.at, i.ended = i.batch[:0], 0, false
 	size := i.paging.Next()
@@ -68,17 +68,17 @@ func (i *iterator) fetch(k CallKind, stands bool) bool {
 	return i.step()
 }
 
-func (i *iterator) add(key, value []byte) {
+func (i *countingIterator) add(key, value []byte) {
 	i.batch = append(i.batch, batchRow{bytes.Clone(key), bytes.Clone(value)})
 }
 
-func (i *iterator) step() bool {
+func (i *countingIterator) step() bool {
 	i.at = min(i.at+1, len(i.batch)+1)
 	return i.at <= len(i.batch)
 }
 
 // Next moves to the next key and reports whether there is one.
-func (i *iterator) Next() bool {
+func (i *countingIterator) Next() bool {
 	if i.closed || i.ended && i.at >= len(i.batch) {
 		i.at = len(i.batch) + 1
 		return false
@@ -90,7 +90,7 @@ func (i *iterator) Next() bool {
 }
 
 // SeekGE moves to the first key at or after key and reports whether there is one.
-func (i *iterator) SeekGE(key []byte) bool {
+func (i *countingIterator) SeekGE(key []byte) bool {
 	if i.closed {
 		return false
 	}
@@ -111,7 +111,7 @@ func (i *iterator) SeekGE(key []byte) bool {
 
 // prefetched reports whether the first row at or after key is in the batch. If so, it moves to the row
 // before that.
-func (i *iterator) prefetched(key []byte) bool {
+func (i *countingIterator) prefetched(key []byte) bool {
 	if len(i.batch) == 0 || bytes.Compare(i.batch[0].key, key) > 0 {
 		return false
 	}
@@ -126,10 +126,10 @@ func (i *iterator) prefetched(key []byte) bool {
 	return true
 }
 
-func (i *iterator) valid() bool { return !i.closed && i.at > 0 && i.at <= len(i.batch) }
+func (i *countingIterator) valid() bool { return !i.closed && i.at > 0 && i.at <= len(i.batch) }
 
 // Key returns the current key.
-func (i *iterator) Key() []byte {
+func (i *countingIterator) Key() []byte {
 	if !i.valid() {
 		return nil
 	}
@@ -137,7 +137,7 @@ func (i *iterator) Key() []byte {
 }
 
 // Value returns the value of the current key.
-func (i *iterator) Value() []byte {
+func (i *countingIterator) Value() []byte {
 	if !i.valid() {
 		return nil
 	}
@@ -145,7 +145,7 @@ func (i *iterator) Value() []byte {
 }
 
 // Close releases the iterator and returns its first error.
-func (i *iterator) Close() error {
+func (i *countingIterator) Close() error {
 	i.closed = true
 	return i.it.Close()
 }

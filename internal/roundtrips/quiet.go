@@ -7,35 +7,35 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// operationContextKey is the key of a context value that marks the calls of an operation whose round trips
+// countedContextKey is the key of a context value that marks the calls of an operation whose round trips
 // are counted.
-type operationContextKey struct{}
+type countedContextKey struct{}
 
 // Counted returns a context that marks the calls of an operation whose round trips are counted. Unlike
 // calls of background work, they do not wait.
 func Counted(ctx context.Context) context.Context {
-	return context.WithValue(ctx, operationContextKey{}, true)
+	return context.WithValue(ctx, countedContextKey{}, true)
 }
 
-// CountingLock is a lock between an operation whose round trips are being counted and the calls of
+// BackgroundLock is a lock between an operation whose round trips are being counted and the calls of
 // background work: they never run at the same time. It is safe for concurrent use.
-type CountingLock struct {
+type BackgroundLock struct {
 	mu      sync.Mutex
 	changed *sync.Cond
 	running int  // calls of background work
 	taken   bool // an operation is being counted
 }
 
-// NewCountingLock returns a CountingLock that no operation has taken.
-func NewCountingLock() *CountingLock {
-	u := &CountingLock{}
+// NewCountingLock returns a BackgroundLock that no operation has taken.
+func NewCountingLock() *BackgroundLock {
+	u := &BackgroundLock{}
 	u.changed = sync.NewCond(&u.mu)
 	return u
 }
 
 // Take begins a counted operation: it waits until the running calls of background work have ended, and
 // makes new ones wait until Give.
-func (u *CountingLock) Take() {
+func (u *BackgroundLock) Take() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for u.running > 0 {
@@ -45,7 +45,7 @@ func (u *CountingLock) Take() {
 }
 
 // Give ends the counted operation that began with Take: calls of background work continue.
-func (u *CountingLock) Give() {
+func (u *BackgroundLock) Give() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.taken = false
@@ -54,8 +54,8 @@ func (u *CountingLock) Give() {
 
 // call runs fn. Unless ctx belongs to a counted operation (see Counted), it first waits until no operation is
 // being counted.
-func (u *CountingLock) call(ctx context.Context, fn func() error) error {
-	if ctx.Value(operationContextKey{}) == nil {
+func (u *BackgroundLock) call(ctx context.Context, fn func() error) error {
+	if ctx.Value(countedContextKey{}) == nil {
 		u.mu.Lock()
 		for u.taken {
 			u.changed.Wait()
@@ -77,7 +77,7 @@ func (u *CountingLock) call(ctx context.Context, fn func() error) error {
 type BackgroundPausingEngine struct {
 	engine.Engine
 	getter engine.Getter
-	turn   *CountingLock
+	turn   *BackgroundLock
 }
 
 // RemoteEngine is an engine that has the single-key read (engine.Getter) of engines with data on another
@@ -88,7 +88,7 @@ type RemoteEngine interface {
 }
 
 // Quiet returns an engine whose background calls wait while an operation holds turn.
-func Quiet(e RemoteEngine, turn *CountingLock) *BackgroundPausingEngine {
+func Quiet(e RemoteEngine, turn *BackgroundLock) *BackgroundPausingEngine {
 	return &BackgroundPausingEngine{e, e, turn}
 }
 
@@ -154,6 +154,6 @@ type RemoteDatabase interface {
 
 // QuietOf returns a database that behaves like e, except that calls of background work wait while an
 // operation whose round trips are counted is running: the operation holds turn.
-func QuietOf(e RemoteDatabase, turn *CountingLock) *BackgroundPausingDatabase {
+func QuietOf(e RemoteDatabase, turn *BackgroundLock) *BackgroundPausingDatabase {
 	return &BackgroundPausingDatabase{BackgroundPausingEngine{e, e, turn}, e, e}
 }

@@ -82,8 +82,8 @@ func (r *Runtime) parse(text string) goja.Value {
 	return r.toJS(jsondoc.Of(raw))
 }
 
-// encoder encodes values as JSON.stringify does. It runs within the script and throws errors into it.
-type encoder struct {
+// jsonEncoder encodes values as JSON.stringify does. It runs within the script and throws errors into it.
+type jsonEncoder struct {
 	r        *Runtime
 	out      []byte
 	limit    int            // bytes
@@ -95,7 +95,7 @@ type encoder struct {
 }
 
 // root encodes a complete value. It returns false if the value has no JSON form.
-func (e *encoder) root(v goja.Value) bool {
+func (e *jsonEncoder) root(v goja.Value) bool {
 	holder := e.r.js.NewObject()
 	e.r.must(holder.Set("", v))
 	return e.value(holder, "", v)
@@ -103,7 +103,7 @@ func (e *encoder) root(v goja.Value) bool {
 
 // value encodes one value, which is the property key of holder. It returns false and writes nothing if the
 // value has no JSON form.
-func (e *encoder) value(holder *goja.Object, key string, v goja.Value) bool {
+func (e *jsonEncoder) value(holder *goja.Object, key string, v goja.Value) bool {
 	e.r.check()
 	v = e.prepare(holder, key, v)
 	if v == nil || goja.IsUndefined(v) {
@@ -140,7 +140,7 @@ func (e *encoder) value(holder *goja.Object, key string, v goja.Value) bool {
 
 // prepare returns the value to encode for a property: the result of the value's method toJSON and of the
 // replacer function of JSON.stringify, if there are any.
-func (e *encoder) prepare(holder *goja.Object, key string, v goja.Value) goja.Value {
+func (e *jsonEncoder) prepare(holder *goja.Object, key string, v goja.Value) goja.Value {
 	if o, ok := v.(*goja.Object); ok {
 		if f, ok := goja.AssertFunction(o.Get("toJSON")); ok {
 			v = e.r.call(f, o, e.r.js.ToValue(key))
@@ -154,7 +154,7 @@ func (e *encoder) prepare(holder *goja.Object, key string, v goja.Value) goja.Va
 
 // enter adds an object to the path of objects that are being encoded. It throws a TypeError if the object is
 // already on the path, that is if the structure is circular, and a RangeError if the path is too long.
-func (e *encoder) enter(o *goja.Object) {
+func (e *jsonEncoder) enter(o *goja.Object) {
 	for _, p := range e.path {
 		if p.SameAs(o) {
 			panic(e.r.js.NewTypeError("Converting circular structure to JSON"))
@@ -166,9 +166,9 @@ func (e *encoder) enter(o *goja.Object) {
 	e.path = append(e.path, o)
 }
 
-func (e *encoder) isArray(o *goja.Object) bool { return o.ClassName() == "Array" }
+func (e *jsonEncoder) isArray(o *goja.Object) bool { return o.ClassName() == "Array" }
 
-func (e *encoder) primitive(v goja.Value) bool {
+func (e *jsonEncoder) primitive(v goja.Value) bool {
 	if _, ok := v.(*goja.Symbol); ok {
 		return false
 	}
@@ -192,7 +192,7 @@ func (e *encoder) primitive(v goja.Value) bool {
 	return true
 }
 
-func (e *encoder) array(o *goja.Object) {
+func (e *jsonEncoder) array(o *goja.Object) {
 	n := int(o.Get("length").ToInteger())
 	e.add("[")
 	for i := range n {
@@ -210,7 +210,7 @@ func (e *encoder) array(o *goja.Object) {
 	e.add("]")
 }
 
-func (e *encoder) object(o *goja.Object) {
+func (e *jsonEncoder) object(o *goja.Object) {
 	keys := e.only
 	if keys == nil {
 		keys = o.Keys()
@@ -243,7 +243,7 @@ func (e *encoder) object(o *goja.Object) {
 
 // line starts a new line, indented by the current depth plus outer, if the caller of JSON.stringify has asked
 // for indentation.
-func (e *encoder) line(outer int) {
+func (e *jsonEncoder) line(outer int) {
 	if e.indent == "" {
 		return
 	}
@@ -253,13 +253,13 @@ func (e *encoder) line(outer int) {
 	}
 }
 
-func (e *encoder) add(s string) {
+func (e *jsonEncoder) add(s string) {
 	e.checkRoom(len(s))
 	e.out = append(e.out, s...)
 }
 
 // checkRoom throws an error into the script if n more bytes of JSON would exceed the limit of the encoder.
-func (e *encoder) checkRoom(n int) {
+func (e *jsonEncoder) checkRoom(n int) {
 	if len(e.out)+n <= e.limit {
 		return
 	}

@@ -11,10 +11,10 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TestNothingIsEndless runs single instructions and calls of built-in functions that would take minutes or
-// gigabytes without limits. Each must end by itself or within a short time after it was stopped, measured
+// TestExpensiveOperationsEnd runs single instructions and calls of built-in functions that would take minutes
+// or gigabytes without limits. Each must end by itself or within a short time after it was stopped, measured
 // by the real clock.
-func TestNothingIsEndless(t *testing.T) {
+func TestExpensiveOperationsEnd(t *testing.T) {
 	const limit, slack = 100 * time.Millisecond, 30 * time.Second
 	for i, body := range []string{
 		// regular expressions that try
@@ -109,9 +109,9 @@ func TestNothingIsEndless(t *testing.T) {
 	}
 }
 
-// TestAddition checks that the size checks inserted into scripts, for example around string additions, do
-// not change the results of expressions.
-func TestAddition(t *testing.T) {
+// TestInsertedSizeChecks checks that the size checks inserted into scripts, for example around string
+// additions, do not change the results of expressions.
+func TestInsertedSizeChecks(t *testing.T) {
 	t.Parallel()
 	for source, want := range map[string]string{
 		`function (a, b) { return a + b; }`:                                                                                                                                         `3`,

@@ -72,7 +72,7 @@ func (f *Function) Call(args []jsondoc.Value) (result jsondoc.Value, err error) 
 // encodeResult encodes a script's value as JSON. It returns nil for undefined, functions and symbols. It
 // panics with a *TooLargeError.
 func (r *Runtime) encodeResult(v goja.Value) []byte {
-	e := &encoder{r: r, limit: r.limits.Result, outward: true}
+	e := &jsonEncoder{r: r, limit: r.limits.Result, outward: true}
 	if !e.root(v) {
 		return nil
 	}

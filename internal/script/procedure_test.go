@@ -69,7 +69,7 @@ func TestOperationsAreQueued(t *testing.T) {
 	}
 }
 
-func TestNotAccepted(t *testing.T) {
+func TestProcedureRequestNotAccepted(t *testing.T) {
 	count := `function () {
 		var n = 0;
 		(function next() {

@@ -119,7 +119,7 @@ func (p *ScriptCache) Open(ctx context.Context, env Env, limits Limits) (*Runtim
 // stringifyCall is the native function of JSON.stringify(value, function, names, indent). The sandbox has
 // prepared the arguments.
 func (r *Runtime) stringifyCall(call goja.FunctionCall) goja.Value {
-	e := &encoder{r: r, limit: maxText, indent: call.Argument(3).String()}
+	e := &jsonEncoder{r: r, limit: maxText, indent: call.Argument(3).String()}
 	if f, ok := goja.AssertFunction(call.Argument(1)); ok {
 		e.replacer = f
 	}

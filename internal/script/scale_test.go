@@ -2,5 +2,5 @@
 
 package script
 
-// deepSource is the length in bytes of the scripts that TestDeepTexts compiles.
+// deepSource is the length in bytes of the scripts that TestDeeplyNestedScripts compiles.
 const deepSource = maxSource / 8

@@ -123,7 +123,7 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
-func TestFailures(t *testing.T) {
+func TestScriptErrors(t *testing.T) {
 	t.Parallel()
 	for source, want := range map[string]Error{
 		"function f() {\n  throw new Error('no');\n}": {Exception: "Error: no",
@@ -159,9 +159,9 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestStopped checks that scripts that run forever or need too much memory are stopped, each with the
-// right error. For some of them the clock advances at each check of the limits.
-func TestStopped(t *testing.T) {
+// TestLimitsStopScripts checks that scripts that run forever or need too much memory are stopped, each with
+// the right error. For some of them the clock advances at each check of the limits.
+func TestLimitsStopScripts(t *testing.T) {
 	var timeout *TimeoutError
 	var large *TooLargeError
 	var failed *Error
@@ -233,7 +233,7 @@ func (s *steppingClock) next() time.Duration {
 	return d
 }
 
-func TestMemory(t *testing.T) {
+func TestMemoryLimit(t *testing.T) {
 	t.Parallel()
 	for _, source := range []string{
 		"function () { var s = 'x'; for (;;) s += s; }",
@@ -275,7 +275,7 @@ func TestNoLeakBetweenRuntimes(t *testing.T) {
 	}
 }
 
-func TestContextStops(t *testing.T) {
+func TestContextStopsScript(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())
 	var p ScriptCache
@@ -294,7 +294,7 @@ func TestContextStops(t *testing.T) {
 	}
 }
 
-func TestProgramsAreBounded(t *testing.T) {
+func TestScriptCacheIsBounded(t *testing.T) {
 	t.Parallel()
 	var p ScriptCache
 	for i := range 2 * maxPrograms {
@@ -310,9 +310,9 @@ func TestProgramsAreBounded(t *testing.T) {
 	}
 }
 
-// TestDeepTexts compiles deeply nested scripts, and checks that the recursion of the parser does not crash
-// the process.
-func TestDeepTexts(t *testing.T) {
+// TestDeeplyNestedScripts compiles deeply nested scripts, and checks that the recursion of the parser does
+// not crash the process.
+func TestDeeplyNestedScripts(t *testing.T) {
 	racetest.Sequential(t)
 	for _, part := range []string{"!", "(", "[", "{", "a=>", "new ", "a?b:", "a.", "1+", "if(1)", "{a:",
 		"`${", "f(", "x=", "a,", "typeof ", "async()=>", "a||"} {

@@ -26,8 +26,8 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// BenchmarkPlantAgain measures how long applying a seed takes whose 10,000 documents all exist already.
-func BenchmarkPlantAgain(b *testing.B) {
+// BenchmarkReapply measures how long applying a seed takes whose 10,000 documents all exist already.
+func BenchmarkReapply(b *testing.B) {
 	var lines bytes.Buffer
 	for i := range 10_000 {
 		fmt.Fprintf(&lines, `{"id":"%d","pk":"p%d","y":"%0100d"}`+"\n", i, i%100, i)

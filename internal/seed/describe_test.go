@@ -114,9 +114,9 @@ func TestDescriptionHasAll(t *testing.T) {
 	}
 }
 
-// TestDescriptionTellsWhatIsLeft checks that ServerDescription.Left lists everything that a seed cannot
+// TestDescriptionListsOmissions checks that ServerDescription.Left lists everything that a seed cannot
 // express, for example snapshots, moved clocks and permissions for items.
-func TestDescriptionTellsWhatIsLeft(t *testing.T) {
+func TestDescriptionListsOmissions(t *testing.T) {
 	w := newTestServer(t)
 	w.must(everything(t))
 	carts := w.container("shop", "carts")
@@ -164,10 +164,10 @@ func TestDescriptionTellsWhatIsLeft(t *testing.T) {
 	}
 }
 
-// TestDescriptionIsNoDifference checks that a server does not differ from its own description, even if
+// TestServerMatchesOwnDescription checks that a server does not differ from its own description, even if
 // clients have created things that a seed cannot express, or if databases and containers have names of
 // seed files.
-func TestDescriptionIsNoDifference(t *testing.T) {
+func TestServerMatchesOwnDescription(t *testing.T) {
 	const entities = `databases: [{id: "db.json", users: [{id: u}], containers: [{id: db.json, ` +
 		`partitionKey: /pk},
 {id: items.ndjson, partitionKey: /pk}]}, {id: queues.json}, {id: databases.json}, {id: unfinished-export}]
@@ -231,9 +231,9 @@ func correlation(t *testing.T, p ...rule.Parameter) rule.Filter {
 	return f
 }
 
-// TestKeep checks that, with ApplyTarget.Keep, a seed that differs from existing definitions is refused
-// with the position of every difference, and that nothing is written.
-func TestKeep(t *testing.T) {
+// TestKeepRefusesDifferences checks that, with ApplyTarget.Keep, a seed that differs from existing
+// definitions is refused with the position of every difference, and that nothing is written.
+func TestKeepRefusesDifferences(t *testing.T) {
 	const before = `databases: [{id: db, throughput: 400, users: [{id: u, permissions: [
   {id: p, permissionMode: All, container: c}]}], containers: [
   {id: c, partitionKey: /pk, defaultTtl: 60, settings: {ttlCeiling: true}, throughput: 500,

@@ -8,10 +8,10 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TestForward applies a seed with a document whose _ts is in the future. With ApplyTarget.Forward the
-// server's virtual clock moves to that time, unless it is decades ahead. Otherwise the seed is refused and
-// the clock stays.
-func TestForward(t *testing.T) {
+// TestForwardMovesClock applies a seed with a document whose _ts is in the future. With ApplyTarget.Forward
+// the server's virtual clock moves to that time, unless it is decades ahead. Otherwise the seed is refused
+// and the clock stays.
+func TestForwardMovesClock(t *testing.T) {
 	const seed = `databases: [{id: d, containers: [{id: c, partitionKey: /id, documents: [{id: a, _ts: ` +
 		`%d}]}]}]`
 	for _, c := range []struct {

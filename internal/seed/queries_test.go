@@ -14,9 +14,9 @@ func withSettings(settings string) string {
 	return "databases: [{id: db, containers: [{id: c, partitionKey: /pk, settings: " + settings + "}]}]"
 }
 
-// TestSavedQueriesStay checks that the saved queries of a seed are added to those that users of the server
-// have saved, replace saved queries of the same name, and that queries: null removes all.
-func TestSavedQueriesStay(t *testing.T) {
+// TestSavedQueriesAreMerged checks that the saved queries of a seed are added to those that users of the
+// server have saved, replace saved queries of the same name, and that queries: null removes all.
+func TestSavedQueriesAreMerged(t *testing.T) {
 	w := newTestServer(t)
 	w.must(text(t, withSettings("{queries: [{name: b, query: SELECT 1}, {name: a, query: SELECT 2}]}")))
 	c := w.container("db", "c")
@@ -42,9 +42,9 @@ func TestSavedQueriesStay(t *testing.T) {
 	}
 }
 
-// TestSavedQueriesWrong checks that an invalid saved query is refused when the seed is read, with its
+// TestInvalidSavedQuery checks that an invalid saved query is refused when the seed is read, with its
 // position in the file.
-func TestSavedQueriesWrong(t *testing.T) {
+func TestInvalidSavedQuery(t *testing.T) {
 	for queries, want := range map[string]string{
 		"{name: a, query: x}, {name: a, query: y}": "the query 'a' is defined a second time",
 		"{name: a}":              "'query' is missing",

@@ -23,9 +23,9 @@ func TestSchemaIsCurrent(t *testing.T) {
 	}
 }
 
-// TestSchemaFits checks that schema.json accepts the seed files of the tests and the files of a server's
-// description, and rejects invalid files.
-func TestSchemaFits(t *testing.T) {
+// TestSchemaValidation checks that schema.json accepts the seed files of the tests and the files of a
+// server's description, and rejects invalid files.
+func TestSchemaValidation(t *testing.T) {
 	data, err := os.ReadFile("schema.json")
 	if err != nil {
 		t.Fatal(err)

@@ -147,9 +147,9 @@ func TestShop(t *testing.T) {
 	}
 }
 
-// TestSpecsAreSeeds checks that a container's definition, as Cosmos DB clients read it, is a valid
-// container in a seed.
-func TestSpecsAreSeeds(t *testing.T) {
+// TestContainerDefinitionAsSeed checks that a container's definition, as Cosmos DB clients read it, is a
+// valid container in a seed.
+func TestContainerDefinitionAsSeed(t *testing.T) {
 	w := newTestServer(t)
 	w.must(shop(t))
 	for _, d := range w.db.Databases() {
@@ -197,9 +197,9 @@ func (w *testServer) marks() string {
 	return text
 }
 
-// TestFollows applies a changed seed: definitions change to match it, existing documents stay unchanged,
-// deleted documents are created again, and members that the seed does not contain stay unchanged.
-func TestFollows(t *testing.T) {
+// TestApplyChangedSeed applies a changed seed: definitions change to match it, existing documents stay
+// unchanged, deleted documents are created again, and members that the seed does not contain stay unchanged.
+func TestApplyChangedSeed(t *testing.T) {
 	const before = `
 databases:
   - id: db
@@ -262,8 +262,8 @@ func text(t *testing.T, yaml string) *Seed {
 	return s
 }
 
-// TestAllOrNothing checks that the server has its previous state if applying a seed fails midway.
-func TestAllOrNothing(t *testing.T) {
+// TestApplyIsAtomic checks that the server has its previous state if applying a seed fails midway.
+func TestApplyIsAtomic(t *testing.T) {
 	w := newTestServer(t)
 	w.must(text(t, "databases: [{id: db, containers: [\n"+
 		"{id: c, partitionKey: /pk, documents: [{id: a, pk: x}]}]}]"))
@@ -288,9 +288,9 @@ func TestAllOrNothing(t *testing.T) {
 	}
 }
 
-// TestMistakes changes one text in a valid seed, and checks the error for each such mistake: its file,
+// TestSeedErrors changes one text in a valid seed, and checks the error for each such mistake: its file,
 // line and column, and its message, which may suggest what was meant.
-func TestMistakes(t *testing.T) {
+func TestSeedErrors(t *testing.T) {
 	for _, lines := range blocks(t, "testdata/mistakes.txt") {
 		file, old, new, want := lines[0], lines[1][2:], lines[2][2:], lines[3][2:]
 		old, new = strings.ReplaceAll(old, `\n`, "\n"), strings.ReplaceAll(new, `\n`, "\n")
@@ -338,9 +338,9 @@ func copyFiles(to fstest.MapFS) error {
 	})
 }
 
-// TestFolders checks that seed files in the wrong folder are refused, and that files which do not belong
-// to a seed, such as a README.md, are ignored.
-func TestFolders(t *testing.T) {
+// TestFilesInWrongFolder checks that seed files in the wrong folder are refused, and that files which do not
+// belong to a seed, such as a README.md, are ignored.
+func TestFilesInWrongFolder(t *testing.T) {
 	container := &fstest.MapFile{Data: []byte("partitionKey: /pk")}
 	value, other := &fstest.MapFile{Data: []byte(`{"id":"a","pk":"x"}`)}, &fstest.MapFile{Data: []byte("{")}
 	for name, c := range map[string]struct {
@@ -374,9 +374,9 @@ func TestFolders(t *testing.T) {
 	}
 }
 
-// TestExpired checks that a document of a seed expires according to its age in the seed, and that applying
-// the seed again creates the expired document again, with the same age.
-func TestExpired(t *testing.T) {
+// TestExpiredSeedDocument checks that a document of a seed expires according to its age in the seed, and that
+// applying the seed again creates the expired document again, with the same age.
+func TestExpiredSeedDocument(t *testing.T) {
 	w := newTestServer(t)
 	const seed = `databases: [{id: db, containers: [{id: c, partitionKey: /pk, defaultTtl: 60, documents: [
   {id: a, pk: x, _mayfly: {age: 50s}}]}]}]`

@@ -14,22 +14,22 @@ import (
 //
 // clock is the clock of the database. The server learns its time only from these reports.
 func (s *SharedEngine) Server(clock ttl.Clock) engine.Engine {
-	return &serverHandle{ClockReportingEngine: WithClock(s.Door().(*engineHandle), clock), shared: s}
+	return &serverEngineHandle{ClockReportingEngine: WithClock(s.Door().(*engineHandle), clock), shared: s}
 }
 
-// serverHandle is a handle on a shared engine in memory that behaves like the engine of one of several
+// serverEngineHandle is a handle on a shared engine in memory that behaves like the engine of one of several
 // servers over a PostgreSQL database: see SharedEngine.Server.
-type serverHandle struct {
+type serverEngineHandle struct {
 	*ClockReportingEngine
 	shared *SharedEngine
 }
 
 // Shared reports that other processes may have the data open at the same time.
-func (s *serverHandle) Shared() bool { return true }
+func (s *serverEngineHandle) Shared() bool { return true }
 
 // Update runs fn as one transaction in scopes, as engine.Engine does, and reports the commit to the other
 // servers.
-func (s *serverHandle) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+func (s *serverEngineHandle) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) ([]engine.ScopePosition, error) {
 	at, err := s.ClockReportingEngine.Update(ctx, scopes, fn, ahead...)
 	if err == nil {
@@ -40,7 +40,7 @@ func (s *serverHandle) Update(ctx context.Context, scopes [][]byte, fn func(engi
 
 // Await requests reports of the commits of other servers in the given engine scopes: see
 // engine.CommitNotifier.
-func (s *serverHandle) Await(_ context.Context, scopes [][]byte) error {
+func (s *serverEngineHandle) Await(_ context.Context, scopes [][]byte) error {
 	s.shared.mu.Lock()
 	defer s.shared.mu.Unlock()
 	if s.shared.awaited == nil {
@@ -53,10 +53,10 @@ func (s *serverHandle) Await(_ context.Context, scopes [][]byte) error {
 }
 
 // Listen calls fn for each report of a commit until ctx ends: see engine.CommitNotifier.
-func (s *serverHandle) Listen(ctx context.Context, fn func(scope []byte)) {
+func (s *serverEngineHandle) Listen(ctx context.Context, fn func(scope []byte)) {
 	s.shared.mu.Lock()
 	if s.shared.listen == nil {
-		s.shared.listen = make(map[*serverHandle]func([]byte))
+		s.shared.listen = make(map[*serverEngineHandle]func([]byte))
 	}
 	s.shared.listen[s] = fn
 	s.shared.mu.Unlock()

@@ -16,7 +16,7 @@ type SharedEngine struct {
 	mu      sync.Mutex
 	open    int             // guarded by mu
 	awaited map[string]bool // scopes whose changes servers wait for; guarded by mu
-	listen  map[*serverHandle]func(scope []byte)
+	listen  map[*serverEngineHandle]func(scope []byte)
 }
 
 // Share returns a SharedEngine for an engine, which must implement engine.Getter.

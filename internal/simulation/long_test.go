@@ -10,8 +10,9 @@ import (
 	"github.com/mayflydb/mayfly/internal/simulation"
 )
 
-// TestRepeats runs many seeds twice in a sandbox, and checks that both runs of a seed have the same steps.
-func TestRepeats(t *testing.T) {
+// TestReproducibleRuns runs many seeds twice in a sandbox, and checks that both runs of a seed have the same
+// steps.
+func TestReproducibleRuns(t *testing.T) {
 	s := newSandbox(t)
 	for seed := range uint64(50) {
 		c := varied(metamorphic.FirstSeed() + seed)

@@ -106,9 +106,9 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// TestNoSeriesOfWhatIsNotThere checks that requests for containers that do not exist share one metric
+// TestMetricsOfAbsentContainers checks that requests for containers that do not exist share one metric
 // series: a client could name any number of them.
-func TestNoSeriesOfWhatIsNotThere(t *testing.T) {
+func TestMetricsOfAbsentContainers(t *testing.T) {
 	c := collector.New(t)
 	o := open(t, telemetry.Settings{Endpoint: c.URL})
 	for _, id := range []string{"a", "b", "c"} {

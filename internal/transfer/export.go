@@ -204,7 +204,7 @@ func (e *exporter) containers(ctx context.Context) (names []string, err error) {
 	err = cli.EachPage("", page, "DocumentCollections",
 		func(rows []json.RawMessage, _ cli.PageHeaders) error {
 			for _, row := range rows {
-				var a cli.ContainerAnswer
+				var a cli.ContainerDefinition
 				if err := json.Unmarshal(row, &a); err != nil {
 					return err
 				}

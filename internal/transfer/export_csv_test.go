@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// TestNotCSV checks that writeCSV fails with the line and the id of a document that CSV cannot express.
-func TestNotCSV(t *testing.T) {
+// TestCSVOfUnsupportedDocument checks that writeCSV fails with the line and the id of a document that CSV
+// cannot express.
+func TestCSVOfUnsupportedDocument(t *testing.T) {
 	var no *csvExportError
 	spool := strings.NewReader(`{"id":"7"}` + "\n" + `{"id":"8","a.b":1}`)
 	err := writeCSV(t.Context(), spool, new(bytes.Buffer), nil)

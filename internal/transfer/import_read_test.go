@@ -24,9 +24,9 @@ func (e *endlessReader) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestDocumentsWithoutEnd checks, for each format, that an endless line, row or element fails with
+// TestEndlessDocuments checks, for each format, that an endless line, row or element fails with
 // errTooLong before it fills the memory, and that a document just below the limit is accepted.
-func TestDocumentsWithoutEnd(t *testing.T) {
+func TestEndlessDocuments(t *testing.T) {
 	long := strings.Repeat("x", maxImportLine-64)
 	for _, c := range []struct{ format, begin, end string }{
 		{"ndjson", "{\"id\":\"1\"}\n{\"id\":\"", "\"}\n"},
@@ -58,9 +58,9 @@ func TestDocumentsWithoutEnd(t *testing.T) {
 	}
 }
 
-// TestNothingFollowsAnArray checks that only blanks may follow the end of a JSON array: anything else is
+// TestTextAfterArray checks that only blanks may follow the end of a JSON array: anything else is
 // an error.
-func TestNothingFollowsAnArray(t *testing.T) {
+func TestTextAfterArray(t *testing.T) {
 	for text, want := range map[string]string{
 		"[{}]\n \t\r\n": "EOF",
 		"[{}]\n[{}]":    "something follows the end of the array",
@@ -80,8 +80,8 @@ func TestNothingFollowsAnArray(t *testing.T) {
 	}
 }
 
-// TestPlacesOfErrors checks the line and the column in the errors for malformed JSON, JSON lines and CSV.
-func TestPlacesOfErrors(t *testing.T) {
+// TestErrorPositions checks the line and the column in the errors for malformed JSON, JSON lines and CSV.
+func TestErrorPositions(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"f.json", "[\n {\"id\":\"1\",\n  \"user\":\"a\"},\n {\"id\":\"2\",\n" +
 			"  \"user\":\"b\"},\n {\"id\":\"3\"\n  \"user\":\"a\"}\n]",
@@ -110,9 +110,9 @@ func TestPlacesOfErrors(t *testing.T) {
 	}
 }
 
-// TestPlacesOfElements checks that each element of a JSON array is returned with the line and column at
+// TestElementPositions checks that each element of a JSON array is returned with the line and column at
 // which it begins.
-func TestPlacesOfElements(t *testing.T) {
+func TestElementPositions(t *testing.T) {
 	long := strings.Repeat("\n", 1<<17)
 	source, end, err := openDocuments(strings.NewReader("[{}, {\n}\n,\n "+long+" {}]"), "f.json", "auto", nil)
 	if err != nil {

@@ -62,9 +62,9 @@ type importRequest struct {
 	done    chan struct{} // closed when results and err are set
 }
 
-// importWindow sends the requests of an import, several at a time: it holds the request that is being
+// requestWindow sends the requests of an import, several at a time: it holds the request that is being
 // filled and those whose results have not arrived. Only one goroutine uses it.
-type importWindow struct {
+type requestWindow struct {
 	i       *importer
 	ctx     context.Context // ends when a request fails
 	cancel  context.CancelFunc
@@ -74,9 +74,9 @@ type importWindow struct {
 	sent    int // number of documents, including those of earlier imports
 }
 
-func newImportWindow(ctx context.Context, i *importer) *importWindow {
+func newImportWindow(ctx context.Context, i *importer) *requestWindow {
 	ctx, cancel := context.WithCancel(ctx)
-	return &importWindow{
+	return &requestWindow{
 		i:      i,
 		ctx:    ctx,
 		cancel: cancel,
@@ -89,7 +89,7 @@ func newImportWindow(ctx context.Context, i *importer) *importWindow {
 }
 
 // close waits for the running requests.
-func (w *importWindow) close() {
+func (w *requestWindow) close() {
 	w.cancel()
 	for _, r := range w.waiting {
 		<-r.done
@@ -98,7 +98,7 @@ func (w *importWindow) close() {
 }
 
 // add adds a document, which is sent with a later request.
-func (w *importWindow) add(l inputDocument) error {
+func (w *requestWindow) add(l inputDocument) error {
 	id := jsondoc.Of(l.body).Member("id").Str() // decoded, since the same id can be written in several ways
 	if r := w.next; r != nil && (r.bytes+len(l.body) > importBytes || len(r.lines) == importDocuments ||
 		id != "" && r.ids[id]) {
@@ -119,7 +119,7 @@ func (w *importWindow) add(l inputDocument) error {
 
 // send sends the next request, as soon as the window has room and no running request has a document with the
 // same id.
-func (w *importWindow) send() error {
+func (w *requestWindow) send() error {
 	r := w.next
 	if r == nil {
 		return nil
@@ -160,14 +160,14 @@ func (r *importRequest) shares(other *importRequest) bool {
 }
 
 // flush sends the next request and waits for the results of all requests.
-func (w *importWindow) flush() error {
+func (w *requestWindow) flush() error {
 	if err := w.send(); err != nil {
 		return err
 	}
 	return w.settleAll()
 }
 
-func (w *importWindow) settleAll() error {
+func (w *requestWindow) settleAll() error {
 	for len(w.waiting) > 0 {
 		if err := w.settle(); err != nil {
 			return err
@@ -188,7 +188,7 @@ func (e *fullDiskError) Error() string {
 func (e *fullDiskError) Unwrap() error { return syscall.ENOSPC }
 
 // settle waits for the first running request and counts the results of its documents.
-func (w *importWindow) settle() error {
+func (w *requestWindow) settle() error {
 	r := w.waiting[0]
 	<-r.done
 	w.waiting = w.waiting[1:]

@@ -275,7 +275,7 @@ const (
 
 // isThere says whether the server has a document with the same id and partition key, and whether it is the
 // same. If the file gives its time of writing (_mayfly.timestamp), only one with that time is the same.
-func (i *importer) isThere(ctx context.Context, client *http.Client, container *cli.ContainerAnswer,
+func (i *importer) isThere(ctx context.Context, client *http.Client, container *cli.ContainerDefinition,
 	document []byte) (documentPresence, error) {
 	body, asked, err := store.ParseImport(document)
 	if err != nil {
@@ -343,7 +343,7 @@ func sameIntegers(a, b jsondoc.Value) bool {
 }
 
 // compare counts a refused document that the server already has, and reports any other conflict.
-func (w *importWindow) compare(l inputDocument, refusal documentResult) error {
+func (w *requestWindow) compare(l inputDocument, refusal documentResult) error {
 	there, err := w.i.exists(w.ctx, w.client, l.body)
 	switch {
 	case err != nil:

@@ -11,9 +11,9 @@ import (
 	"github.com/mayflydb/mayfly/mayflytest"
 )
 
-// TestImportEndsBetweenLines checks that an import with a canceled context reads nothing, and that its
+// TestImportWithCanceledContext checks that an import with a canceled context reads nothing, and that its
 // error contains the number of imported documents.
-func TestImportEndsBetweenLines(t *testing.T) {
+func TestImportWithCanceledContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	i := importer{Name: "docs", Out: io.Discard, Errs: io.Discard}

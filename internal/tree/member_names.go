@@ -1,9 +1,9 @@
 package tree
 
-// memberNames adds members to an object that is being read. It finds repeated names: while there are few
+// objectBuilder adds members to an object that is being read. It finds repeated names: while there are few
 // members, by comparing with each; for more members, with a table, so that reading a large object does not
 // take quadratic time.
-type memberNames struct {
+type objectBuilder struct {
 	of    *Value
 	table map[string]bool // set of all names; nil while there are few
 }
@@ -11,16 +11,16 @@ type memberNames struct {
 // fewNames is the maximum number of members that are compared one by one.
 const fewNames = 16
 
-func newNames(of *Value) *memberNames { return &memberNames{of: of} }
+func newNames(of *Value) *objectBuilder { return &objectBuilder{of: of} }
 
-func (n *memberNames) has(name string) bool {
+func (n *objectBuilder) has(name string) bool {
 	if n.table != nil {
 		return n.table[name]
 	}
 	return n.of.Member(name) != nil
 }
 
-func (n *memberNames) append(m Member) {
+func (n *objectBuilder) append(m Member) {
 	n.of.Members = append(n.of.Members, m)
 	switch {
 	case n.table != nil:
@@ -34,7 +34,7 @@ func (n *memberNames) append(m Member) {
 }
 
 // add appends a member. It fails if the object already has a member with this name.
-func (n *memberNames) add(name string, place FilePosition, value *Value) error {
+func (n *objectBuilder) add(name string, place FilePosition, value *Value) error {
 	if n.has(name) {
 		return place.Fail("'%s' is there a second time", name)
 	}

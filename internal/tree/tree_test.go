@@ -42,8 +42,8 @@ func TestJSONAndYAMLAgree(t *testing.T) {
 	}
 }
 
-// TestPlaces checks the errors for malformed files: the file name, the line and the column in them.
-func TestPlaces(t *testing.T) {
+// TestErrorPositions checks the errors for malformed files: the file name, the line and the column in them.
+func TestErrorPositions(t *testing.T) {
 	for text, want := range map[string]string{
 		"a: 1\n  b: 2\n":              "f.yaml:2:4: this is not YAML: ",
 		"a: [1,\n":                    "f.yaml:2:1: this is not YAML: ",
@@ -78,9 +78,9 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestAliasesHaveAnEnd checks that a YAML text is refused if its nested aliases expand to too many values,
+// TestNestedAliasLimit checks that a YAML text is refused if its nested aliases expand to too many values,
 // or if a value contains an alias of itself.
-func TestAliasesHaveAnEnd(t *testing.T) {
+func TestNestedAliasLimit(t *testing.T) {
 	text := "a: &a [x,x,x,x,x,x,x,x,x,x]\n"
 	for c := 'b'; c < 'k'; c++ {
 		text += string(c) + ": &" + string(c) + " [" + strings.Repeat("*"+string(c-1)+",", 9) + "]\n"
@@ -138,7 +138,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-func TestBlame(t *testing.T) {
+func TestLocate(t *testing.T) {
 	v, err := Parse("f.yaml", []byte("a: 1\nb:\n  - c: 1\n  - d: 2\n    bad: 1\n"))
 	if err != nil {
 		t.Fatal(err)
@@ -183,9 +183,9 @@ func FuzzYAML(f *testing.F) {
 	})
 }
 
-// TestAliasesOfTexts checks that a YAML text is refused if its aliases repeat a long text, or many values,
+// TestAliasMemoryLimit checks that a YAML text is refused if its aliases repeat a long text, or many values,
 // so often that the result takes too much memory.
-func TestAliasesOfTexts(t *testing.T) {
+func TestAliasMemoryLimit(t *testing.T) {
 	for name, text := range map[string]string{
 		"values": "a: &a '" + strings.Repeat("x", 1<<20) + "'\nb: [" + strings.Repeat("*a,", 20) + "]\n",
 		"names": "a: &a {'" + strings.Repeat("x", 1<<20) + "': 1}\nb: [" + strings.Repeat("*a,", 20) +

@@ -145,7 +145,7 @@ func (r *yamlReader) object(v *Value, n *yaml.Node, depth int) error {
 }
 
 // merge adds those members of from whose names the object does not have yet.
-func (n *memberNames) merge(from *Value) error {
+func (n *objectBuilder) merge(from *Value) error {
 	if from.Kind == Array {
 		for _, e := range from.List {
 			if err := n.merge(e); err != nil {

@@ -23,15 +23,15 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // sortedRun says where a run (a sorted sequence of records) lies in its file: from byte from to byte to.
 type sortedRun struct{ from, to int64 }
 
-// runWriter appends sorted runs of records to a file: see sortedRun.
-type runWriter struct {
+// sortedRunWriter appends sorted runs of records to a file: see sortedRun.
+type sortedRunWriter struct {
 	f     *tempFile
 	spend func(int) bool
 	raw   []byte
 	out   []byte
 }
 
-func (w *runWriter) add(key, payload []byte) error {
+func (w *sortedRunWriter) add(key, payload []byte) error {
 	w.raw = appendRecord(w.raw, key, payload)
 	if len(w.raw) < blockSize {
 		return nil
@@ -45,7 +45,7 @@ func appendRecord(dst, key, payload []byte) []byte {
 }
 
 // flush writes the records that have been gathered to the file, as one block.
-func (w *runWriter) flush() error {
+func (w *sortedRunWriter) flush() error {
 	if len(w.raw) == 0 {
 		return nil
 	}
@@ -63,8 +63,8 @@ func (w *runWriter) flush() error {
 	return w.f.write(w.out)
 }
 
-// runReader reads the records of a run in order.
-type runReader struct {
+// sortedRunReader reads the records of a run in order.
+type sortedRunReader struct {
 	f            *tempFile
 	at, to       int64
 	stored, raw  []byte
@@ -73,7 +73,7 @@ type runReader struct {
 }
 
 // next advances to the next record; it returns false at the end.
-func (r *runReader) next(spend func(int) bool) (bool, error) {
+func (r *sortedRunReader) next(spend func(int) bool) (bool, error) {
 	if len(r.rest) == 0 {
 		if r.at >= r.to {
 			return false, nil
@@ -101,7 +101,7 @@ func cut(b []byte) (field, rest []byte, ok bool) {
 }
 
 // block reads the next block.
-func (r *runReader) block(spend func(int) bool) error {
+func (r *sortedRunReader) block(spend func(int) bool) error {
 	var head [headerSize]byte
 	if err := r.f.read(head[:], r.at); err != nil {
 		return err
@@ -132,4 +132,4 @@ func (r *runReader) block(spend func(int) bool) error {
 }
 
 // held returns the number of bytes of memory that the reader uses.
-func (r *runReader) held() int { return cap(r.stored) + cap(r.raw) }
+func (r *sortedRunReader) held() int { return cap(r.stored) + cap(r.raw) }

@@ -27,12 +27,12 @@ const (
 // close it.
 type DiskHashSet struct {
 	dir   *TempDir
-	tiers []*hashTier
+	tiers []*hashFile
 	page  []byte
 }
 
-// hashTier is one file of a DiskHashSet: n hashes (sums), sorted, with a Bloom filter in memory.
-type hashTier struct {
+// hashFile is one file of a DiskHashSet: n hashes (sums), sorted, with a Bloom filter in memory.
+type hashFile struct {
 	f      *tempFile
 	n      int
 	filter []uint64
@@ -97,10 +97,10 @@ func (s *DiskHashSet) Add(sums []Hash128, spend func(int) bool) error {
 // receives the work done, returns false.
 func (s *DiskHashSet) merge(spend func(int) bool) error {
 	total := 0
-	heads := make([]*hashTierReader, 0, len(s.tiers))
+	heads := make([]*hashFileReader, 0, len(s.tiers))
 	for _, t := range s.tiers {
 		total += t.n
-		heads = append(heads, &hashTierReader{t: t, page: make([]byte, pageSize)})
+		heads = append(heads, &hashFileReader{t: t, page: make([]byte, pageSize)})
 	}
 	for _, h := range heads {
 		if err := h.next(); err != nil {
@@ -108,7 +108,7 @@ func (s *DiskHashSet) merge(spend func(int) bool) error {
 		}
 	}
 	t, err := s.write(total, func() (first Hash128, ok bool, err error) {
-		var from *hashTierReader
+		var from *hashFileReader
 		for _, h := range heads {
 			if !h.end && (from == nil || bytes.Compare(h.sum[:], from.sum[:]) < 0) {
 				from = h
@@ -124,18 +124,18 @@ func (s *DiskHashSet) merge(spend func(int) bool) error {
 		return err
 	}
 	s.Close()
-	s.tiers = []*hashTier{t}
+	s.tiers = []*hashFile{t}
 	return nil
 }
 
 // write makes a tier (a file of sorted hashes) of n hashes, which next returns in ascending order.
-func (s *DiskHashSet) write(n int, next func() (Hash128, bool, error), spend func(int) bool) (*hashTier,
+func (s *DiskHashSet) write(n int, next func() (Hash128, bool, error), spend func(int) bool) (*hashFile,
 	error) {
 	f, err := s.dir.create()
 	if err != nil {
 		return nil, err
 	}
-	t := &hashTier{f: f, n: n, filter: make([]uint64, n*bitsPerSum/64+1)}
+	t := &hashFile{f: f, n: n, filter: make([]uint64, n*bitsPerSum/64+1)}
 	page := make([]byte, 0, pageSize)
 	for {
 		sum, ok, err := next()
@@ -171,20 +171,20 @@ func (s *DiskHashSet) Close() {
 
 // filterBit returns the position of the i-th bit of a hash in the Bloom filter: the index of the word and
 // the mask of the bit.
-func (t *hashTier) filterBit(sum Hash128, i uint64) (word int, mask uint64) {
+func (t *hashFile) filterBit(sum Hash128, i uint64) (word int, mask uint64) {
 	a, b := binary.BigEndian.Uint64(sum[:]), binary.BigEndian.Uint64(sum[8:])
 	at, _ := bits.Mul64(b+i*(a|1), uint64(len(t.filter))*64)
 	return int(at / 64), 1 << (at % 64)
 }
 
-func (t *hashTier) addToFilter(sum Hash128) {
+func (t *hashFile) addToFilter(sum Hash128) {
 	for i := range uint64(probes) {
 		word, mask := t.filterBit(sum, i)
 		t.filter[word] |= mask
 	}
 }
 
-func (t *hashTier) mayContain(sum Hash128) bool {
+func (t *hashFile) mayContain(sum Hash128) bool {
 	for i := range uint64(probes) {
 		if word, mask := t.filterBit(sum, i); t.filter[word]&mask == 0 {
 			return false
@@ -195,7 +195,7 @@ func (t *hashTier) mayContain(sum Hash128) bool {
 
 // readPage reads the i-th page of a tier (a file of sorted hashes) and returns the hashes in it, one after
 // the other.
-func readPage(t *hashTier, i int, page []byte) ([]byte, error) {
+func readPage(t *hashFile, i int, page []byte) ([]byte, error) {
 	if err := t.f.read(page, int64(i)*pageSize); err != nil {
 		return nil, err
 	}
@@ -207,7 +207,7 @@ func readPage(t *hashTier, i int, page []byte) ([]byte, error) {
 
 // in reports whether a tier (a file of sorted hashes) contains the hash sum. Hashes are evenly distributed,
 // so the first bytes of sum give its approximate position in the file.
-func (s *DiskHashSet) in(t *hashTier, sum Hash128) (bool, error) {
+func (s *DiskHashSet) in(t *hashFile, sum Hash128) (bool, error) {
 	pages := (t.n + perPage - 1) / perPage
 	lo, hi := 0, pages
 	guess, _ := bits.Mul64(binary.BigEndian.Uint64(sum[:]), uint64(pages))
@@ -238,9 +238,9 @@ func (s *DiskHashSet) in(t *hashTier, sum Hash128) (bool, error) {
 	return false, nil
 }
 
-// hashTierReader reads the hashes in one file of a DiskHashSet (a tier) in ascending order.
-type hashTierReader struct {
-	t    *hashTier
+// hashFileReader reads the hashes in one file of a DiskHashSet (a tier) in ascending order.
+type hashFileReader struct {
+	t    *hashFile
 	at   int
 	page []byte
 	list []byte
@@ -248,7 +248,7 @@ type hashTierReader struct {
 	end  bool
 }
 
-func (r *hashTierReader) next() (err error) {
+func (r *hashFileReader) next() (err error) {
 	if r.at == r.t.n {
 		r.end = true
 		return nil

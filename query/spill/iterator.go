@@ -10,8 +10,8 @@ import (
 type Iterator struct {
 	spend  func(int) bool
 	f      *tempFile
-	open   heap.Heap[*runReader] // the reader with the first record on top
-	order  map[*runReader]int
+	open   heap.Heap[*sortedRunReader] // the reader with the first record on top
+	order  map[*sortedRunReader]int
 	begun  bool
 	repeat bool // the next call of Next stays at the current record
 	err    error
@@ -19,7 +19,7 @@ type Iterator struct {
 
 // begin reads the first record of each run.
 func (it *Iterator) begin() error {
-	it.order = make(map[*runReader]int, len(it.open.List))
+	it.order = make(map[*sortedRunReader]int, len(it.open.List))
 	it.open.Before = it.less
 	live := it.open.List[:0]
 	for i, r := range it.open.List {
@@ -93,7 +93,7 @@ func (it *Iterator) Close() {
 	it.f, it.open.List = nil, nil
 }
 
-func (it *Iterator) less(a, b *runReader) bool {
+func (it *Iterator) less(a, b *sortedRunReader) bool {
 	c := bytes.Compare(a.key, b.key)
 	return c < 0 || c == 0 && it.order[a] < it.order[b]
 }

@@ -23,7 +23,7 @@ type Sorter struct {
 	records []recordPosition
 	f       *tempFile // nil: nothing has been written
 	runs    []sortedRun
-	writer  runWriter
+	writer  sortedRunWriter
 }
 
 // recordPosition is the position of a record in Sorter.bytes.
@@ -96,7 +96,7 @@ func (s *Sorter) Run(fn func(add func(key, payload []byte) error) error) (err er
 		if s.f, err = s.dir.create(); err != nil {
 			return err
 		}
-		s.writer = runWriter{f: s.f, spend: s.spend}
+		s.writer = sortedRunWriter{f: s.f, spend: s.spend}
 	}
 	from := s.f.size
 	if err = fn(s.writer.add); err == nil {
@@ -121,14 +121,14 @@ func (s *Sorter) Sort() (*Iterator, error) {
 	}
 	it := &Iterator{spend: s.spend, f: s.f}
 	for _, r := range s.runs {
-		it.open.List = append(it.open.List, &runReader{f: s.f, at: r.from, to: r.to})
+		it.open.List = append(it.open.List, &sortedRunReader{f: s.f, at: r.from, to: r.to})
 	}
 	if len(s.records) > 0 {
 		rest := make([]byte, 0, len(s.bytes)+8*len(s.records))
 		for _, r := range s.records {
 			rest = appendRecord(rest, s.bytes[r.at:r.key], s.bytes[r.key:r.end])
 		}
-		it.open.List = append(it.open.List, &runReader{rest: rest, raw: rest})
+		it.open.List = append(it.open.List, &sortedRunReader{rest: rest, raw: rest})
 	}
 	s.f = nil
 	s.Close()
@@ -145,12 +145,12 @@ func (s *Sorter) mergeRuns() (err error) {
 	if err != nil {
 		return err
 	}
-	w := runWriter{f: f, spend: s.spend}
+	w := sortedRunWriter{f: f, spend: s.spend}
 	var merged []sortedRun
 	for some := range slices.Chunk(s.runs, fanIn) {
 		it := &Iterator{spend: s.spend}
 		for _, r := range some {
-			it.open.List = append(it.open.List, &runReader{f: s.f, at: r.from, to: r.to})
+			it.open.List = append(it.open.List, &sortedRunReader{f: s.f, at: r.from, to: r.to})
 		}
 		from := f.size
 		err = it.begin()

@@ -141,9 +141,9 @@ func TestErrors(t *testing.T) {
 	s.Close()
 }
 
-// TestLeftovers checks that Open deletes the temporary files that an earlier process has left in the
-// folder, and no other files.
-func TestLeftovers(t *testing.T) {
+// TestOpenDeletesOldFiles checks that Open deletes the temporary files that an earlier process has left in
+// the folder, and no other files.
+func TestOpenDeletesOldFiles(t *testing.T) {
 	path := t.TempDir()
 	for _, name := range []string{"spill-1.tmp", "spill-2.tmp", "other"} {
 		if err := os.WriteFile(filepath.Join(path, name), []byte("x"), 0o600); err != nil {

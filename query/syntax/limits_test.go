@@ -102,9 +102,9 @@ func TestDepthLimit(t *testing.T) {
 	}
 }
 
-// TestDepthWithoutEnd checks that a text with half a megabyte of opening brackets or prefix operators,
+// TestUnclosedNesting checks that a text with half a megabyte of opening brackets or prefix operators,
 // which are never closed, gets a *SizeLimitError and does not overflow the stack.
-func TestDepthWithoutEnd(t *testing.T) {
+func TestUnclosedNesting(t *testing.T) {
 	for _, open := range []string{"(", "[", "{a:", "f(", "NOT ", "-", "1+(", "c[", "(SELECT ", "1?",
 		"a IN ("} {
 		_, err := Parse("SELECT " + strings.Repeat(open, MaxText/len(open)-10))

@@ -7,9 +7,9 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// TestPrintMade checks the text that PrintExpr writes for nodes that Parse never builds but a rewrite may,
-// such as a Literal with a negative number or an array.
-func TestPrintMade(t *testing.T) {
+// TestPrintUnparsedNodes checks the text that PrintExpr writes for nodes that Parse never builds but a
+// rewrite may, such as a Literal with a negative number or an array.
+func TestPrintUnparsedNodes(t *testing.T) {
 	c := &Ident{Name: "c"}
 	and := func(x, y Expr) Expr { return &Logical{Op: And, Terms: []Expr{x, y}} }
 	literal := func(json string) Expr { return &Literal{Value: jsondoc.Of([]byte(json))} }

@@ -56,9 +56,9 @@ ORDER BY c.x DESC, g(c.x) ASC`
 	}
 }
 
-// TestRewriteExprSharesWhatStays checks that the result of RewriteExpr contains the original nodes
+// TestRewriteExprSharesUnchangedNodes checks that the result of RewriteExpr contains the original nodes
 // wherever nothing below them was replaced.
-func TestRewriteExprSharesWhatStays(t *testing.T) {
+func TestRewriteExprSharesUnchangedNodes(t *testing.T) {
 	q, err := Parse("SELECT VALUE [c.a, c.b + 1] FROM c")
 	if err != nil {
 		t.Fatal(err)

@@ -79,7 +79,7 @@ func TestSignatures(t *testing.T) {
 	}
 }
 
-func TestSignIsTaken(t *testing.T) {
+func TestSignedTokenIsAccepted(t *testing.T) {
 	g := strict()
 	for _, k := range []Key{EmulatorKey(), {"listener", Listen, "a+b/c="}} {
 		grant, err := g.Token(Sign(k, "https://localhost/a b/c+d", noon.Add(time.Hour)))

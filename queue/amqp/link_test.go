@@ -166,9 +166,9 @@ func TestSource(t *testing.T) {
 	<-s.gone
 }
 
-// TestGiveBack checks that a message for which the session's window has no room is given back to the
-// source when the link ends.
-func TestGiveBack(t *testing.T) {
+// TestUnsentMessageIsReturned checks that a message for which the session's window has no room is given back
+// to the source when the link ends.
+func TestUnsentMessageIsReturned(t *testing.T) {
 	s := newChannelSource("a", "b")
 	c := begun(t, &fixedHandler{answer: AcceptedLink{Source: s}}, 1)
 	c.attach(true)

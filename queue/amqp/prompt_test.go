@@ -49,9 +49,9 @@ func (n *twoSinkHandler) Attach(ctx context.Context, l *Link, a *frame.Attach) (
 	return n.fixedHandler.Attach(ctx, l, a)
 }
 
-// TestLinksDoNotWait checks that another link is served while the sink of one link blocks, if that sink
-// has been slow before or if the handler has announced waits (MayWait).
-func TestLinksDoNotWait(t *testing.T) {
+// TestLinkBesideBlockedSink checks that another link is served while the sink of one link blocks, if that
+// sink has been slow before or if the handler has announced waits (MayWait).
+func TestLinkBesideBlockedSink(t *testing.T) {
 	t.Parallel()
 	for name, s := range map[string]struct {
 		takes time.Duration

@@ -45,13 +45,13 @@ func (s *Server) serve(raw net.Conn, in *priority.AcceptedConn, p *connPermit) {
 	defer in.Leave()
 	defer raw.Close()
 	_ = raw.SetDeadline(s.o.Wall.Now().Add(speakTime))
-	c := &detectedConn{Conn: peekconn.New(in)}
+	c := &sniffedConn{Conn: peekconn.New(in)}
 	first, err := c.First()
 	if err == nil && first == recordHandshake && s.o.TLS != nil {
 		secure := tls.Server(c, s.o.TLS)
 		defer secure.Close()
 		if err = secure.HandshakeContext(s.life); err == nil {
-			c = &detectedConn{Conn: peekconn.New(secure), secure: true}
+			c = &sniffedConn{Conn: peekconn.New(secure), secure: true}
 			first, err = c.First()
 		}
 	}
@@ -85,15 +85,15 @@ func (s *Server) closeWith(c net.Conn) (stop func()) {
 	return func() { once.Do(func() { close(ended) }) }
 }
 
-// detectedConn is a connection whose protocol has been detected.
-type detectedConn struct {
+// sniffedConn is a connection whose protocol has been detected.
+type sniffedConn struct {
 	*peekconn.Conn
 	secure bool // within TLS
 }
 
 // Resumes reports whether a Write that has timed out can be continued with the remaining bytes: true for
 // plain TCP, false for TLS. Package amqp calls it.
-func (c *detectedConn) Resumes() bool {
+func (c *sniffedConn) Resumes() bool {
 	in, plain := c.Conn.Conn.(*priority.AcceptedConn)
 	if plain {
 		_, plain = in.Conn.(*net.TCPConn)
@@ -101,36 +101,36 @@ func (c *detectedConn) Resumes() bool {
 	return plain
 }
 
-// connListener is a net.Listener that accepts the connections detected as HTTP.
-type connListener struct {
-	conns chan *listenerConn
+// httpConnListener is a net.Listener that accepts the connections detected as HTTP.
+type httpConnListener struct {
+	conns chan *httpConn
 	done  chan struct{}
 	once  sync.Once
 }
 
-func newConnListener() *connListener {
-	return &connListener{conns: make(chan *listenerConn), done: make(chan struct{})}
+func newConnListener() *httpConnListener {
+	return &httpConnListener{conns: make(chan *httpConn), done: make(chan struct{})}
 }
 
-// listenerConn is an HTTP connection that signals when it is closed. Until then it counts as open in
+// httpConn is an HTTP connection that signals when it is closed. Until then it counts as open in
 // connLimit.
-type listenerConn struct {
-	*detectedConn
+type httpConn struct {
+	*sniffedConn
 	place  *connPermit
 	closed chan struct{}
 	once   sync.Once
 }
 
-// Close implements net.Conn: it closes the connection and signals that to connListener.pass, which waits for
-// it.
-func (c *listenerConn) Close() error {
+// Close implements net.Conn: it closes the connection and signals that to httpConnListener.pass, which waits
+// for it.
+func (c *httpConn) Close() error {
 	c.once.Do(func() { close(c.closed) })
-	return c.detectedConn.Close()
+	return c.sniffedConn.Close()
 }
 
 // pass passes a connection to the HTTP server and waits until it is closed.
-func (h *connListener) pass(c *detectedConn, p *connPermit) {
-	own := &listenerConn{detectedConn: c, place: p, closed: make(chan struct{})}
+func (h *httpConnListener) pass(c *sniffedConn, p *connPermit) {
+	own := &httpConn{sniffedConn: c, place: p, closed: make(chan struct{})}
 	select {
 	case h.conns <- own:
 		<-own.closed
@@ -139,7 +139,7 @@ func (h *connListener) pass(c *detectedConn, p *connPermit) {
 }
 
 // Accept implements net.Listener: it returns the next connection whose protocol was detected as HTTP.
-func (h *connListener) Accept() (net.Conn, error) {
+func (h *httpConnListener) Accept() (net.Conn, error) {
 	select {
 	case c := <-h.conns:
 		return c, nil
@@ -149,13 +149,13 @@ func (h *connListener) Accept() (net.Conn, error) {
 }
 
 // Close implements net.Listener: it ends Accept with an error.
-func (h *connListener) Close() error {
+func (h *httpConnListener) Close() error {
 	h.once.Do(func() { close(h.done) })
 	return nil
 }
 
 // Addr implements net.Listener. It returns an empty address, because the listener has no port of its own.
-func (h *connListener) Addr() net.Addr { return &net.TCPAddr{} }
+func (h *httpConnListener) Addr() net.Addr { return &net.TCPAddr{} }
 
 // isTransient reports whether an error of Accept is temporary: there are no free file descriptors, or the
 // client has disconnected.
@@ -174,7 +174,7 @@ func withConn(ctx context.Context, c net.Conn) context.Context {
 // watchState is the ConnState hook of the http.Server. It marks a connection as idle while it has no active
 // request.
 func watchState(c net.Conn, state http.ConnState) {
-	if own, ok := c.(*listenerConn); ok && (state == http.StateActive || state == http.StateIdle) {
+	if own, ok := c.(*httpConn); ok && (state == http.StateActive || state == http.StateIdle) {
 		own.place.setIdle(state == http.StateIdle)
 	}
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TestIdleGivesWay checks, for each protocol, that the connection that has been idle for longest is closed
-// for a new one if the limit of connections is reached.
-func TestIdleGivesWay(t *testing.T) {
+// TestIdleConnectionEviction checks, for each protocol, that the connection that has been idle for longest is
+// closed for a new one if the limit of connections is reached.
+func TestIdleConnectionEviction(t *testing.T) {
 	const most = 3
 	for name, begin := range map[string]func(t *testing.T, d *testServer) net.Conn{
 		"silent": func(_ *testing.T, d *testServer) net.Conn { return d.dial(false) },
@@ -65,9 +65,9 @@ func TestIdleGivesWay(t *testing.T) {
 	}
 }
 
-// TestBusyStays checks that a connection with a running request, or with an AMQP link, is not closed for a
-// new connection: the new one waits.
-func TestBusyStays(t *testing.T) {
+// TestBusyConnectionIsKept checks that a connection with a running request, or with an AMQP link, is not
+// closed for a new connection: the new one waits.
+func TestBusyConnectionIsKept(t *testing.T) {
 	entered, leave := make(chan struct{}), make(chan struct{})
 	d := open(t, func(o *Options) {
 		o.Most = 2

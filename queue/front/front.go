@@ -36,7 +36,7 @@ type Options struct {
 type Server struct {
 	o      Options
 	http   *http.Server
-	handed *connListener // passes HTTP connections to http
+	handed *httpConnListener // passes HTTP connections to http
 	life   context.Context
 	end    context.CancelFunc
 	work   sync.WaitGroup

@@ -168,8 +168,9 @@ func (d *testServer) get(url string) (int, string, error) {
 	return res.StatusCode, string(b), err
 }
 
-// TestDoor checks that one port serves AMQP, HTTP, and AMQP over WebSocket, each with and without TLS.
-func TestDoor(t *testing.T) {
+// TestProtocolsOnOnePort checks that one port serves AMQP, HTTP, and AMQP over WebSocket, each with and
+// without TLS.
+func TestProtocolsOnOnePort(t *testing.T) {
 	d := open(t)
 	for _, secure := range []bool{false, true} {
 		says(t, d.dial(secure), header)
@@ -210,9 +211,9 @@ func TestFirstByte(t *testing.T) {
 	says(t, d.dial(false), header)
 }
 
-// TestAdmit checks that a web page of an allowed origin can open a WebSocket, and that requests and
+// TestAllowedOrigins checks that a web page of an allowed origin can open a WebSocket, and that requests and
 // WebSockets of other origins get 403.
-func TestAdmit(t *testing.T) {
+func TestAllowedOrigins(t *testing.T) {
 	const friend = "http://localhost:3000"
 	d := open(t, func(o *Options) {
 		o.Admit = func(r *http.Request) bool {
@@ -336,8 +337,9 @@ func TestShutdownWaits(t *testing.T) {
 	}
 }
 
-// TestMost checks that a connection above the limit of connections waits until another one has ended.
-func TestMost(t *testing.T) {
+// TestConnectionLimit checks that a connection above the limit of connections waits until another one has
+// ended.
+func TestConnectionLimit(t *testing.T) {
 	d := open(t, func(o *Options) { o.Most = 2 })
 	first, second := d.dial(false), d.dial(false)
 	says(t, first, header)

@@ -39,7 +39,7 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	// s.life.
 	always := context.WithoutCancel(s.life)
 	idle := func(bool) {}
-	if own, ok := r.Context().Value(connContextKey{}).(*listenerConn); ok {
+	if own, ok := r.Context().Value(connContextKey{}).(*httpConn); ok {
 		idle = own.place.setIdle
 		idle(true) // idle until AMQP reports otherwise
 	}

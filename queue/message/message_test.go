@@ -55,7 +55,7 @@ func full(t testing.TB) []byte {
 		section(t, sectionFooter, wire.Map{{Key: wire.Symbol("f"), Value: true}}))
 }
 
-func TestParts(t *testing.T) {
+func TestPropertyAccessors(t *testing.T) {
 	m := parsed(t, full(t))
 	for s, want := range map[PropertyField]string{MessageID: "id", To: "to", Subject: "subject",
 		ReplyTo:       "reply",
@@ -83,9 +83,9 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestStored checks that ParseStored(AppendStored(m)) equals m for several messages, and that a stored
-// message that is cut off fails.
-func TestStored(t *testing.T) {
+// TestStoredRoundTrip checks that ParseStored(AppendStored(m)) equals m for several messages, and that a
+// stored message that is cut off fails.
+func TestStoredRoundTrip(t *testing.T) {
 	for name, m := range map[string]*Message{"full": parsed(t, full(t)), "empty": parsed(t),
 		"new": New([]byte("x"))} {
 		got, err := ParseStored(m.AppendStored(nil))
@@ -224,7 +224,7 @@ func TestBatch(t *testing.T) {
 	}
 }
 
-func TestMalformed(t *testing.T) {
+func TestMalformedMessages(t *testing.T) {
 	data := section(t, sectionData, []byte("x"))
 	for name, b := range map[string][]byte{
 		"no section":         {0x40},

@@ -82,9 +82,9 @@ func TestPlainDescriptors(t *testing.T) {
 	}
 }
 
-// TestDepths checks that Parse refuses a value that a receiver could not decode, in any section and at any
-// depth.
-func TestDepths(t *testing.T) {
+// TestNestingLimit checks that Parse refuses a value that a receiver could not decode, in any section and at
+// any depth.
+func TestNestingLimit(t *testing.T) {
 	lie := []byte{0xc0, 2, 1, 0x50}      // a list of a ubyte that is not there
 	noText := []byte{0xa1, 1, 0xff}      // a string that is not UTF-8
 	halves := []byte{0xc1, 3, 1, 81, 64} // half a pair
@@ -115,9 +115,9 @@ func TestDepths(t *testing.T) {
 	}
 }
 
-// TestSameNames checks that of several properties with one name only the first is kept, in small and in
-// large maps.
-func TestSameNames(t *testing.T) {
+// TestDuplicatePropertyNames checks that of several properties with one name only the first is kept, in small
+// and in large maps.
+func TestDuplicatePropertyNames(t *testing.T) {
 	var sent wire.Map
 	var want []ApplicationProperty
 	for i := range 3 * manyProperties {
@@ -132,7 +132,7 @@ func TestSameNames(t *testing.T) {
 	}
 }
 
-func TestNullEmpties(t *testing.T) {
+func TestNullClearsField(t *testing.T) {
 	m := New(nil)
 	for _, null := range [][]byte{nil, {}, {0x40}} {
 		m.SetRaw(MessageID, null)
@@ -144,9 +144,9 @@ func TestNullEmpties(t *testing.T) {
 	}
 }
 
-// TestNoRoomBehind checks that appending to slices of a parsed message does not overwrite the bytes from
-// which it was parsed.
-func TestNoRoomBehind(t *testing.T) {
+// TestAppendDoesNotOverwrite checks that appending to slices of a parsed message does not overwrite the bytes
+// from which it was parsed.
+func TestAppendDoesNotOverwrite(t *testing.T) {
 	raw := full(t)
 	before := bytes.Clone(raw)
 	m := parsed(t, raw)

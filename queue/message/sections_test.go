@@ -127,9 +127,9 @@ func TestOmittedBody(t *testing.T) {
 	}
 }
 
-// TestStoredBefore checks that ParseStored reads version 1 of the stored format, which has no delivery
-// annotations, and refuses later versions than storedVersion.
-func TestStoredBefore(t *testing.T) {
+// TestParseOlderStoredVersion checks that ParseStored reads version 1 of the stored format, which has no
+// delivery annotations, and refuses later versions than storedVersion.
+func TestParseOlderStoredVersion(t *testing.T) {
 	m := parsed(t, full(t))
 	m.Delivery, m.Header.FirstAcquirer = nil, false
 	old := m.AppendStored(nil)

@@ -135,9 +135,9 @@ func TestRules(t *testing.T) {
 	w.must(200, "GET", "/t/Subscriptions/s/Rules/named", "")
 }
 
-// TestTraps checks details of the responses on which Service Bus clients depend. Each subtest has the
-// number of one such detail.
-func TestTraps(t *testing.T) {
+// TestResponseDetailsForClients checks details of the responses on which Service Bus clients depend. Each
+// subtest has the number of one such detail.
+func TestResponseDetailsForClients(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, access.Options{})
 	w.put(201, "/Shop/News", "TopicDescription", "")

@@ -77,9 +77,9 @@ func TestSendAndSettle(t *testing.T) {
 	w.must(204, "DELETE", "/orders/$DeadLetterQueue/messages/head?timeout=0", "")
 }
 
-// TestGone checks the status of message requests that fail: 410 for an entity that does not exist, 404 for
-// a message that does not exist, and others for invalid or forbidden requests.
-func TestGone(t *testing.T) {
+// TestStatusOfFailedRequests checks the status of message requests that fail: 410 for an entity that does not
+// exist, 404 for a message that does not exist, and others for invalid or forbidden requests.
+func TestStatusOfFailedRequests(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, access.Options{})
 	w.must(410, "POST", "/q/messages", "x")
@@ -105,9 +105,9 @@ func TestGone(t *testing.T) {
 	w.must(201, "POST", "/small/messages", strings.Repeat("x", 250_000))
 }
 
-// TestHeaders checks that request headers become application properties, with types determined by the form
-// of each value, and that a received message has the properties as headers.
-func TestHeaders(t *testing.T) {
+// TestRequestHeadersAsProperties checks that request headers become application properties, with types
+// determined by the form of each value, and that a received message has the properties as headers.
+func TestRequestHeadersAsProperties(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, access.Options{})
 	w.queue("/q", "")
@@ -258,9 +258,9 @@ func (w *testServer) waiting(path string) int64 {
 	return e.Accessed.UnixMilli()
 }
 
-// TestKeys checks that a token is accepted only until it expires, for the rights of its key, and on the
-// path for which it was issued or below that.
-func TestKeys(t *testing.T) {
+// TestTokenRights checks that a token is accepted only until it expires, for the rights of its key, and on
+// the path for which it was issued or below that.
+func TestTokenRights(t *testing.T) {
 	t.Parallel()
 	all := access.EmulatorKey()
 	sender, listener := access.Key{Name: "s", Rights: access.Send, Text: "one"}, access.Key{Name: "l",

@@ -10,9 +10,9 @@ import (
 	"github.com/mayflydb/mayfly/queue/access"
 )
 
-// TestRecorded checks that the log of requests contains the requests and the bodies of messages, and no
-// keys or tokens.
-func TestRecorded(t *testing.T) {
+// TestRequestLogEntries checks that the log of requests contains the requests and the bodies of messages, and
+// no keys or tokens.
+func TestRequestLogEntries(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, access.Options{})
 	w.queue("/q", "")

@@ -13,10 +13,10 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TestNames checks that entities with unusual valid names, such as those that messaging frameworks
+// TestEntityNames checks that entities with unusual valid names, such as those that messaging frameworks
 // generate, can be created and addressed, and that invalid names are refused with Service Bus's error
 // texts.
-func TestNames(t *testing.T) {
+func TestEntityNames(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, access.Options{})
 	for _, name := range []string{"/txt/.-_123", "/Bus/Fault--Shop.Contracts/Placed--", "/ns/PingMessage__",
@@ -197,9 +197,9 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestTold checks the values that Service Bus computes in the descriptions of new and of partitioned
-// entities: MaxSizeInMegabytes, SupportOrdering and AccessedAt.
-func TestTold(t *testing.T) {
+// TestComputedEntityValues checks the values that Service Bus computes in the descriptions of new and of
+// partitioned entities: MaxSizeInMegabytes, SupportOrdering and AccessedAt.
+func TestComputedEntityValues(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, access.Options{})
 	for kind, path := range map[string]string{"QueueDescription": "/q", "TopicDescription": "/t"} {

@@ -107,7 +107,7 @@ const actionException = "RuleActionException"
 // Run changes a message. It fails with an *ActionError if a value cannot be converted to the type of the
 // existing property. The message may then be partly changed.
 func (a Action) Run(m EditableMessage) error {
-	s := &evalScope{m}
+	s := &evaluatedMessage{m}
 	for _, st := range a.statements {
 		if err := st.run(s, m); err != nil {
 			return err
@@ -116,7 +116,7 @@ func (a Action) Run(m EditableMessage) error {
 	return nil
 }
 
-func (st actionStatement) run(s *evalScope, m EditableMessage) error {
+func (st actionStatement) run(s *evaluatedMessage, m EditableMessage) error {
 	v := NullValue()
 	if st.value != nil {
 		if v = st.value.eval(s); v.Kind == Missing {

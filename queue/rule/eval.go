@@ -8,11 +8,11 @@ import (
 	"github.com/google/uuid"
 )
 
-// evalScope is the message on which an expression is evaluated.
-type evalScope struct{ Message }
+// evaluatedMessage is the message on which an expression is evaluated.
+type evaluatedMessage struct{ Message }
 
 // truthIn returns the truth value of a node on the message s. A value that is not Boolean is unknown.
-func truthIn(s *evalScope, n node) truthValue {
+func truthIn(s *evaluatedMessage, n node) truthValue {
 	if v := n.eval(s); v.Kind == Boolean {
 		return truthOf(v.Bool())
 	}
@@ -30,27 +30,27 @@ func (t truthValue) asValue() Value {
 	return Value{}
 }
 
-func (n literalNode) eval(*evalScope) Value { return n.Value }
+func (n literalNode) eval(*evaluatedMessage) Value { return n.Value }
 
-func (n propertyNode) eval(s *evalScope) Value {
+func (n propertyNode) eval(s *evaluatedMessage) Value {
 	if n.system != 0 {
 		return s.System(n.system)
 	}
 	return s.User(n.name)
 }
 
-func (n parameterNode) eval(*evalScope) Value { return n.value }
+func (n parameterNode) eval(*evaluatedMessage) Value { return n.value }
 
-func (newIDNode) eval(*evalScope) Value { return String(uuid.NewString()) }
+func (newIDNode) eval(*evaluatedMessage) Value { return String(uuid.NewString()) }
 
-func (n computedPropertyNode) eval(s *evalScope) Value {
+func (n dynamicPropertyNode) eval(s *evaluatedMessage) Value {
 	if name := n.name.eval(s); name.Kind == Text {
 		return s.User(name.text)
 	}
 	return Value{}
 }
 
-func (n unaryNode) eval(s *evalScope) Value {
+func (n unaryNode) eval(s *evaluatedMessage) Value {
 	v := n.of.eval(s)
 	switch {
 	case !v.isNumber():
@@ -65,7 +65,7 @@ func (n unaryNode) eval(s *evalScope) Value {
 	return Int(-v.number)
 }
 
-func (n binaryNode) eval(s *evalScope) Value {
+func (n binaryNode) eval(s *evaluatedMessage) Value {
 	a, b := n.a.eval(s), n.b.eval(s)
 	switch {
 	case n.op == '+' && a.Kind == Text && b.Kind == Text:
@@ -133,7 +133,7 @@ func floats(op byte, a, b float64) Value {
 	return Number(f)
 }
 
-func (n comparisonNode) eval(s *evalScope) Value {
+func (n comparisonNode) eval(s *evaluatedMessage) Value {
 	a, b := n.a.eval(s), n.b.eval(s)
 	switch n.op {
 	case "=":
@@ -156,9 +156,9 @@ func (n comparisonNode) eval(s *evalScope) Value {
 	return Bool(order <= 0)
 }
 
-func (n isNullNode) eval(s *evalScope) Value { return Bool(n.of.eval(s).known() == n.not) }
+func (n isNullNode) eval(s *evaluatedMessage) Value { return Bool(n.of.eval(s).known() == n.not) }
 
-func (n inNode) eval(s *evalScope) Value {
+func (n inNode) eval(s *evaluatedMessage) Value {
 	v := n.of.eval(s)
 	found := no
 	for _, e := range n.list {
@@ -175,7 +175,7 @@ func (n inNode) eval(s *evalScope) Value {
 	return found.asValue()
 }
 
-func (n likeNode) eval(s *evalScope) Value {
+func (n likeNode) eval(s *evaluatedMessage) Value {
 	v, pattern := n.of.eval(s), n.pattern.eval(s)
 	if v.Kind != Text || pattern.Kind != Text {
 		return Value{}
@@ -191,16 +191,16 @@ func (n likeNode) eval(s *evalScope) Value {
 	return Bool(matches(v.text, cut(pattern.text, escape)) != n.not)
 }
 
-func (n existsNode) eval(s *evalScope) Value {
+func (n existsNode) eval(s *evaluatedMessage) Value {
 	if n.of.system != 0 {
 		return Bool(s.System(n.of.system).known())
 	}
 	return Bool(s.User(n.of.name).Kind != Missing)
 }
 
-func (n negationNode) eval(s *evalScope) Value { return truthIn(s, n.of).not().asValue() }
+func (n notNode) eval(s *evaluatedMessage) Value { return truthIn(s, n.of).not().asValue() }
 
-func (n junctionNode) eval(s *evalScope) Value {
+func (n andOrNode) eval(s *evaluatedMessage) Value {
 	decides, found := no, yes
 	if n.or {
 		decides, found = yes, no

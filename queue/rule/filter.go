@@ -104,7 +104,7 @@ func (f Filter) Match(m Message) bool {
 	case KindTrue:
 		return true
 	case KindSQL:
-		return truthIn(&evalScope{m}, f.tree) == yes
+		return truthIn(&evaluatedMessage{m}, f.tree) == yes
 	case KindCorrelation:
 		return f.correlation.match(m)
 	}

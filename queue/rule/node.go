@@ -8,7 +8,7 @@ import (
 // node is a node of an expression's tree. write writes the node with enough parentheses that the text parses
 // to the same tree.
 type node interface {
-	eval(*evalScope) Value
+	eval(*evaluatedMessage) Value
 	write(*strings.Builder)
 	// logical reports whether the node is a predicate, whose value is a truth, rather than an expression.
 	logical() bool
@@ -28,7 +28,7 @@ type parameterNode struct {
 
 type newIDNode struct{}
 
-type computedPropertyNode struct{ name node } // property(...)
+type dynamicPropertyNode struct{ name node } // property(...)
 
 type unaryNode struct {
 	negative bool
@@ -65,28 +65,28 @@ type likeNode struct {
 
 type existsNode struct{ of propertyNode }
 
-type negationNode struct{ of node }
+type notNode struct{ of node }
 
-// junctionNode is an AND or OR of two or more operands.
-type junctionNode struct {
+// andOrNode is an AND or OR of two or more operands.
+type andOrNode struct {
 	or   bool
 	list []node
 }
 
-func (literalNode) logical() bool          { return false }
-func (propertyNode) logical() bool         { return false }
-func (parameterNode) logical() bool        { return false }
-func (newIDNode) logical() bool            { return false }
-func (computedPropertyNode) logical() bool { return false }
-func (unaryNode) logical() bool            { return false }
-func (binaryNode) logical() bool           { return false }
-func (comparisonNode) logical() bool       { return true }
-func (isNullNode) logical() bool           { return true }
-func (inNode) logical() bool               { return true }
-func (likeNode) logical() bool             { return true }
-func (existsNode) logical() bool           { return true }
-func (negationNode) logical() bool         { return true }
-func (junctionNode) logical() bool         { return true }
+func (literalNode) logical() bool         { return false }
+func (propertyNode) logical() bool        { return false }
+func (parameterNode) logical() bool       { return false }
+func (newIDNode) logical() bool           { return false }
+func (dynamicPropertyNode) logical() bool { return false }
+func (unaryNode) logical() bool           { return false }
+func (binaryNode) logical() bool          { return false }
+func (comparisonNode) logical() bool      { return true }
+func (isNullNode) logical() bool          { return true }
+func (inNode) logical() bool              { return true }
+func (likeNode) logical() bool            { return true }
+func (existsNode) logical() bool          { return true }
+func (notNode) logical() bool             { return true }
+func (andOrNode) logical() bool           { return true }
 
 func (n literalNode) write(b *strings.Builder) {
 	switch n.Kind {
@@ -114,7 +114,7 @@ func (n parameterNode) write(b *strings.Builder) { b.WriteString("@" + n.name) }
 
 func (newIDNode) write(b *strings.Builder) { b.WriteString("newid()") }
 
-func (n computedPropertyNode) write(b *strings.Builder) {
+func (n dynamicPropertyNode) write(b *strings.Builder) {
 	b.WriteString("property(")
 	n.name.write(b)
 	b.WriteByte(')')
@@ -195,13 +195,13 @@ func (n existsNode) write(b *strings.Builder) {
 	b.WriteByte(')')
 }
 
-func (n negationNode) write(b *strings.Builder) {
+func (n notNode) write(b *strings.Builder) {
 	b.WriteString("(NOT ")
 	n.of.write(b)
 	b.WriteByte(')')
 }
 
-func (n junctionNode) write(b *strings.Builder) {
+func (n andOrNode) write(b *strings.Builder) {
 	word := " AND "
 	if n.or {
 		word = " OR "

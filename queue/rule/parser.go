@@ -111,7 +111,7 @@ func (p *parser) junction(or bool, word string, part func() (node, error)) (node
 		}
 		list = append(list, n)
 	}
-	return junctionNode{or, list}, nil
+	return andOrNode{or, list}, nil
 }
 
 func (p *parser) not() (node, error) {
@@ -124,7 +124,7 @@ func (p *parser) not() (node, error) {
 	}
 	defer p.leave()
 	n, err := p.not()
-	return negationNode{n}, err
+	return notNode{n}, err
 }
 
 // predicate parses an expression and an optional comparison, IS, IN or LIKE after it. err is the result of

@@ -88,7 +88,7 @@ func TestConditions(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
-		if got := truthIn(&evalScope{example()}, f.tree); got != want {
+		if got := truthIn(&evaluatedMessage{example()}, f.tree); got != want {
 			t.Errorf("%s is %d, want %d", text, got, want)
 		}
 		again, err := SQL(f.String(), Parameter{"limit", Int(12)})
@@ -98,7 +98,7 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-func TestNoCondition(t *testing.T) {
+func TestInvalidConditions(t *testing.T) {
 	for text, at := range map[string]int{
 		"": 0, "price >": 7, "price > > 1": 8, "(1=1": 4, "1=1)": 3, "price = 'x": 8, "[x = 1": 0,
 		"[] = 1": 0, "sys.Nobody = 1": 4, "other.x = 1": 0, "@p = 1": 0, "@ = 1": 0, "f(1) = 1": 0,
@@ -200,7 +200,7 @@ func TestCorrelation(t *testing.T) {
 	}
 }
 
-func TestStored(t *testing.T) {
+func TestStoredFilterRoundTrip(t *testing.T) {
 	sql, err := SQL("price > @p AND color = 'blue'", Parameter{"p", Number(1.5)})
 	if err != nil {
 		t.Fatal(err)

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestTypes checks that a stored filter keeps the number type and the text with which a client gave each
-// value, and that these have no effect on comparisons.
-func TestTypes(t *testing.T) {
+// TestStoredNumberTypes checks that a stored filter keeps the number type and the text with which a client
+// gave each value, and that these have no effect on comparisons.
+func TestStoredNumberTypes(t *testing.T) {
 	given := []Parameter{{"a", Int(5).WithType(Int64, "5")}, {"b", Number(1.5).WithType(Float32, "1.50")},
 		{"c", Time(1000).WithType(Untyped, "1970-01-01T00:00:01.0000009Z")}, {"d",
 			Duration(1).WithType(Untyped,

@@ -48,9 +48,9 @@ func TestCheckAgreesWithValue(t *testing.T) {
 	}
 }
 
-// TestCounts checks that Value and Check need little memory for encodings that announce many more elements
-// than they contain.
-func TestCounts(t *testing.T) {
+// TestAnnouncedCountMemory checks that Value and Check need little memory for encodings that announce many
+// more elements than they contain.
+func TestAnnouncedCountMemory(t *testing.T) {
 	nulls := wireBytes(t, "f000000005"+"00001000"+"40") // an array of 4096 nulls in 10 bytes
 	promises := nulls
 	for range maxDepth - 2 { // lists in lists, each of which promises as many elements as there are bytes
@@ -104,9 +104,9 @@ func arrays(value []byte, n int) []byte {
 	return o.CloseWith(dst, n)
 }
 
-// TestNoElements checks that an array without elements is invalid if it has no valid constructor (the code
-// of its element type).
-func TestNoElements(t *testing.T) {
+// TestEmptyArrayConstructor checks that an array without elements is invalid if it has no valid constructor
+// (the code of its element type).
+func TestEmptyArrayConstructor(t *testing.T) {
 	for _, digits := range []string{"e0020010", "e002004f", "e003000000", "e0050000534000"} {
 		var e *Error
 		if v, _, err := Value(wireBytes(t, digits)); !errors.As(err, &e) {
@@ -118,9 +118,9 @@ func TestNoElements(t *testing.T) {
 	}
 }
 
-// TestNoRoomBehind checks that appending to a slice that Raw or Bytes has returned does not overwrite the
-// bytes after it in the input.
-func TestNoRoomBehind(t *testing.T) {
+// TestAppendDoesNotOverwrite checks that appending to a slice that Raw or Bytes has returned does not
+// overwrite the bytes after it in the input.
+func TestAppendDoesNotOverwrite(t *testing.T) {
 	raw := wireBytes(t, "a00161"+"a00162")
 	first, _, err := Raw(raw)
 	if err != nil {

@@ -86,8 +86,9 @@ func TestEncodings(t *testing.T) {
 	}
 }
 
-// TestDamage checks that invalid encodings give an error, and that reading them allocates little memory.
-func TestDamage(t *testing.T) {
+// TestInvalidEncodings checks that invalid encodings give an error, and that reading them allocates little
+// memory.
+func TestInvalidEncodings(t *testing.T) {
 	for name, text := range map[string]string{
 		"nothing":                 "",
 		"a code that is none":     "10",
@@ -122,7 +123,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-func TestFields(t *testing.T) {
+func TestReadFields(t *testing.T) {
 	raw, err := Append(nil, List{"name", Symbol("sym"), uint8(9), int64(7), nil, []byte{}, true,
 		Symbols([]Symbol{"a", "b"}), Symbol("c"), Map{{Symbol("k"), "v"}}})
 	if err != nil {

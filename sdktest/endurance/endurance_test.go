@@ -38,7 +38,7 @@ type enduranceTest struct {
 	s       *sdktest.Server
 	dir     string
 	c, q    *client
-	writers []*writer
+	writers []*documentWriter
 	queue   *queueModel
 }
 
@@ -101,7 +101,7 @@ func newEnduranceTest(t *testing.T) *enduranceTest {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	for i := range writers {
-		r.writers = append(r.writers, &writer{name: fmt.Sprint("w", i), c: r.c, rng: rand.New(rand.NewPCG(seed, uint64(i))),
+		r.writers = append(r.writers, &documentWriter{name: fmt.Sprint("w", i), c: r.c, rng: rand.New(rand.NewPCG(seed, uint64(i))),
 			counts: map[string]int{}})
 	}
 	return r

@@ -45,9 +45,9 @@ type modelDocument struct {
 // that the data does not grow.
 const maxDocuments = 300
 
-// writer writes and reads the documents of one partition key, which no other writer uses, and compares the
-// responses with its model.
-type writer struct {
+// documentWriter writes and reads the documents of one partition key, which no other writer uses, and
+// compares the responses with its model.
+type documentWriter struct {
 	name   string
 	c      *client
 	rng    *rand.Rand
@@ -59,11 +59,11 @@ type writer struct {
 
 const items = "dbs/d/colls/c/docs"
 
-func (w *writer) key() []string {
+func (w *documentWriter) key() []string {
 	return []string{"x-ms-documentdb-partitionkey", `["` + w.name + `"]`}
 }
 
-func (w *writer) fault(format string, args ...any) {
+func (w *documentWriter) fault(format string, args ...any) {
 	if len(w.wrong) < 20 {
 		w.wrong = append(w.wrong, w.name+": "+fmt.Sprintf(format, args...))
 	}
@@ -72,7 +72,7 @@ func (w *writer) fault(format string, args ...any) {
 func now() int64 { return time.Now().Unix() }
 
 // step performs one random operation. It returns an error if no response arrives.
-func (w *writer) step(ctx context.Context) error {
+func (w *documentWriter) step(ctx context.Context) error {
 	var d *modelDocument
 	if len(w.docs) < maxDocuments && w.rng.IntN(3) == 0 {
 		d = &modelDocument{id: strconv.Itoa(len(w.docs))}
@@ -111,7 +111,7 @@ func failed(status int) bool {
 // change sends a request that writes the document d, and updates the model: to the state next if the write
 // succeeds. If its result is unknown, next is a pending state. what names the operation in counts and
 // errors.
-func (w *writer) change(ctx context.Context, d *modelDocument, next documentState, what, method, path,
+func (w *documentWriter) change(ctx context.Context, d *modelDocument, next documentState, what, method, path,
 	body string, headers ...string) error {
 	next.from = now()
 	d.pending = &next
@@ -149,7 +149,7 @@ func (w *writer) change(ctx context.Context, d *modelDocument, next documentStat
 	return nil
 }
 
-func (w *writer) upsert(ctx context.Context, d *modelDocument) error {
+func (w *documentWriter) upsert(ctx context.Context, d *modelDocument) error {
 	w.value++
 	next := documentState{value: w.value, ttl: []int{-1, 2, 5, 20, 3600}[w.rng.IntN(5)]}
 	body := fmt.Sprintf(`{"id":%q,"pk":%q,"value":%d,"ttl":%d,"tags":["a%d","b"],"filler":"%0400d"}`, d.id, w.name, next.value,
@@ -157,7 +157,7 @@ func (w *writer) upsert(ctx context.Context, d *modelDocument) error {
 	return w.change(ctx, d, next, "upsert", "POST", items, body, "x-ms-documentdb-is-upsert", "True")
 }
 
-func (w *writer) patch(ctx context.Context, d *modelDocument) error {
+func (w *documentWriter) patch(ctx context.Context, d *modelDocument) error {
 	w.value++
 	next := documentState{value: w.value, ttl: d.acked.ttl}
 	if d.acked.value == 0 {
@@ -167,13 +167,13 @@ func (w *writer) patch(ctx context.Context, d *modelDocument) error {
 	return w.change(ctx, d, next, "patch", "PATCH", items+"/"+d.id, body)
 }
 
-func (w *writer) delete(ctx context.Context, d *modelDocument) error {
+func (w *documentWriter) delete(ctx context.Context, d *modelDocument) error {
 	return w.change(ctx, d, documentState{}, "delete", "DELETE", items+"/"+d.id, "")
 }
 
 // read reads a document and records an error if its model does not allow the result. The result also
 // decides whether a write with an unknown result was performed.
-func (w *writer) read(ctx context.Context, d *modelDocument) error {
+func (w *documentWriter) read(ctx context.Context, d *modelDocument) error {
 	begun := now()
 	a, err := w.c.do(ctx, "GET", items+"/"+d.id, "", w.key()...)
 	ended := now()
@@ -225,7 +225,7 @@ func (w *writer) read(ctx context.Context, d *modelDocument) error {
 
 // count counts the writer's documents by a query, and records an error if the model does not allow the
 // number.
-func (w *writer) count(ctx context.Context) error {
+func (w *documentWriter) count(ctx context.Context) error {
 	begun := now()
 	a, err := w.c.do(ctx, "POST", items, `{"query":"SELECT VALUE COUNT(1) FROM c WHERE c[\"value\"] > 0"}`,
 		append(w.key(), "x-ms-documentdb-isquery", "true", "Content-Type", "application/query+json")...)

@@ -16,7 +16,7 @@ import (
 // documentWorkload holds the clients that write documents, what was acknowledged to them, and the
 // violations that they have noticed.
 type documentWorkload struct {
-	writers []*writer
+	writers []*documentWriter
 	acks    ackStatistics
 	faults  violationList
 	unknown atomic.Int64 // operations whose outcome is unknown
@@ -34,18 +34,18 @@ type modelDocument struct {
 	open    bool
 }
 
-// writer is a client that creates and changes its own documents, one operation at a time. It does not
+// documentWriter is a client that creates and changes its own documents, one operation at a time. It does not
 // change a document any more if the outcome of an operation on it is unknown.
-type writer struct {
+type documentWriter struct {
 	load      *workload
 	server    *server
 	number    int
 	documents []*modelDocument
 }
 
-func (w *writer) name() string { return fmt.Sprintf("w%d", w.number) }
+func (w *documentWriter) name() string { return fmt.Sprintf("w%d", w.number) }
 
-func (w *writer) run() {
+func (w *documentWriter) run() {
 	c := w.server.container(w.load.t)
 	rng := rand.New(rand.NewPCG(uint64(w.number), 1))
 	for w.load.life.Err() == nil {
@@ -58,7 +58,7 @@ func (w *writer) run() {
 }
 
 // pick returns one of the writer's documents, the outcome of whose last operation is known, or a new one.
-func (w *writer) pick(rng *rand.Rand) *modelDocument {
+func (w *documentWriter) pick(rng *rand.Rand) *modelDocument {
 	if len(w.documents) > 0 && rng.IntN(3) > 0 {
 		if d := w.documents[rng.IntN(len(w.documents))]; !d.open {
 			return d
@@ -72,7 +72,7 @@ func (w *writer) pick(rng *rand.Rand) *modelDocument {
 // change creates, replaces or increments a document. If the server executes the operation twice, this is
 // noticed: a second create finds the document, a second replace another etag, and a second increment
 // another number.
-func (w *writer) change(ctx context.Context, c *azcosmos.ContainerClient, d *modelDocument,
+func (w *documentWriter) change(ctx context.Context, c *azcosmos.ContainerClient, d *modelDocument,
 	rng *rand.Rand) (next int, etag azcore.ETag, err error) {
 	pk := azcosmos.NewPartitionKeyString(w.name())
 	body := func(n int) []byte {
@@ -102,7 +102,7 @@ func (w *writer) change(ctx context.Context, c *azcosmos.ContainerClient, d *mod
 
 // note records the outcome of an operation on a document: acknowledged, unknown, refused, or a violation
 // if the response is none of those that a failure may cause. next is the document's n if it has succeeded.
-func (w *writer) note(d *modelDocument, next int, etag azcore.ETag, err error) {
+func (w *documentWriter) note(d *modelDocument, next int, etag azcore.ETag, err error) {
 	var answer *azcore.ResponseError
 	switch {
 	case err == nil:

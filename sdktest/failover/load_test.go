@@ -62,7 +62,7 @@ func newWorkload(t *testing.T, n int, database, url string) *workload {
 	})
 	l.messages.known = map[string]*modelMessage{}
 	for i := range documentClients {
-		w := &writer{load: l, server: l.servers[i%n], number: i}
+		w := &documentWriter{load: l, server: l.servers[i%n], number: i}
 		l.documents.writers = append(l.documents.writers, w)
 		l.clients.Go(w.run)
 	}

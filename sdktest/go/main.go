@@ -46,7 +46,7 @@ func run(f settings, wanted func(name string) bool) bool {
 		if !wanted(s.name) {
 			continue
 		}
-		var missing noAPI
+		var missing missingAPI
 		switch err := one(f, s); {
 		case err == nil:
 			passed++

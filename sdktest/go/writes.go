@@ -52,7 +52,7 @@ var writes = []scenario{
 
 	{"patch-condition", func(t *ScenarioRun) {
 		p := t.patching(Object{"n": 1})
-		when := func(condition string) patchOption {
+		when := func(condition string) patchOperation {
 			return func(o *azcosmos.PatchOperations) { o.SetCondition(condition) }
 		}
 		p.must(when("FROM c WHERE c.n = 1 AND NOT IS_DEFINED(c.m)"), set("/n", 2))
@@ -84,7 +84,7 @@ var writes = []scenario{
 		p := t.patching(Object{"n": 1})
 		p.fails(400, set("/n", 2), set("/m", 1), remove("/none"))
 		p.is(Object{"n": 1})
-		many := []patchOption{}
+		many := []patchOperation{}
 		for i := range 11 {
 			many = append(many, set(fmt.Sprint("/v", i), i))
 		}
@@ -193,26 +193,26 @@ var writes = []scenario{
 	without("bulk-mixed", "no bulk"),
 }
 
-// patchOption is one operation of a patch.
-type patchOption func(o *azcosmos.PatchOperations)
+// patchOperation is one operation of a patch.
+type patchOperation func(o *azcosmos.PatchOperations)
 
-func add(path string, v any) patchOption {
+func add(path string, v any) patchOperation {
 	return func(o *azcosmos.PatchOperations) { o.AppendAdd(path, v) }
 }
-func set(path string, v any) patchOption {
+func set(path string, v any) patchOperation {
 	return func(o *azcosmos.PatchOperations) { o.AppendSet(path, v) }
 }
-func replace(path string, v any) patchOption {
+func replace(path string, v any) patchOperation {
 	return func(o *azcosmos.PatchOperations) { o.AppendReplace(path, v) }
 }
-func incr(path string, n int64) patchOption {
+func incr(path string, n int64) patchOperation {
 	return func(o *azcosmos.PatchOperations) { o.AppendIncrement(path, n) }
 }
-func remove(path string) patchOption {
+func remove(path string) patchOperation {
 	return func(o *azcosmos.PatchOperations) { o.AppendRemove(path) }
 }
 
-func changes(steps ...patchOption) (o azcosmos.PatchOperations) {
+func changes(steps ...patchOperation) (o azcosmos.PatchOperations) {
 	for _, step := range steps {
 		step(&o)
 	}
@@ -229,17 +229,17 @@ func (t *ScenarioRun) patching(m Object) patchTarget {
 	return patchTarget{c}
 }
 
-func (p patchTarget) patch(match *azcore.ETag, steps ...patchOption) (azcosmos.ItemResponse, error) {
+func (p patchTarget) patch(match *azcore.ETag, steps ...patchOperation) (azcosmos.ItemResponse, error) {
 	o := &azcosmos.ItemOptions{IfMatchEtag: match}
 	return p.c.PatchItem(p.c.t.ctx, key("a"), "1", changes(steps...), o)
 }
 
-func (p patchTarget) must(steps ...patchOption) {
+func (p patchTarget) must(steps ...patchOperation) {
 	_, err := p.patch(nil, steps...)
 	p.c.t.must(err)
 }
 
-func (p patchTarget) fails(status int, steps ...patchOption) {
+func (p patchTarget) fails(status int, steps ...patchOperation) {
 	_, err := p.patch(nil, steps...)
 	p.c.t.fails(err, status)
 }

@@ -48,7 +48,7 @@ func BenchmarkQuestions(b *testing.B) {
 
 // askAll runs a benchmark of each query on the database c, and then closes it. filled says that c has the
 // documents already.
-func askAll(b *testing.B, c contestant, s documentSet, filled bool) {
+func askAll(b *testing.B, c comparedDatabase, s documentSet, filled bool) {
 	defer func() {
 		if err := c.close(); err != nil {
 			b.Error(err)

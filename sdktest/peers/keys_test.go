@@ -20,16 +20,16 @@ import (
 
 var keyTime = flag.Duration("keytime", 3*time.Second, "how long TestKeys measures each store in each row")
 
-// keyStore is an embedded key-value store of whole documents by their ids, with durable writes. bbolt and
-// badger, unlike Mayfly, do not index the documents and do not expire them.
-type keyStore struct {
+// keyValueStore is an embedded key-value store of whole documents by their ids, with durable writes. bbolt
+// and badger, unlike Mayfly, do not index the documents and do not expire them.
+type keyValueStore struct {
 	name  string
 	put   func(i int, body []byte) error
 	get   func(i int) (bytes int, err error)
 	close func() error
 }
 
-func openBolt(dir string) (s keyStore, err error) {
+func openBolt(dir string) (s keyValueStore, err error) {
 	db, err := bbolt.Open(filepath.Join(dir, "bolt"), 0o600, nil)
 	if err != nil {
 		return s, err
@@ -39,7 +39,7 @@ func openBolt(dir string) (s keyStore, err error) {
 		_, err := tx.CreateBucket(bucket)
 		return err
 	})
-	return keyStore{"bbolt", func(i int, body []byte) error {
+	return keyValueStore{"bbolt", func(i int, body []byte) error {
 		return db.Batch(func(tx *bbolt.Tx) error { return tx.Bucket(bucket).Put([]byte(id(i)), body) })
 	}, func(i int) (n int, err error) {
 		err = db.View(func(tx *bbolt.Tx) error {
@@ -50,12 +50,12 @@ func openBolt(dir string) (s keyStore, err error) {
 	}, db.Close}, err
 }
 
-func openBadger(dir string) (s keyStore, err error) {
+func openBadger(dir string) (s keyValueStore, err error) {
 	db, err := badger.Open(badger.DefaultOptions(filepath.Join(dir, "badger")).WithSyncWrites(true).WithLogger(nil))
 	if err != nil {
 		return s, err
 	}
-	return keyStore{"badger", func(i int, body []byte) error {
+	return keyValueStore{"badger", func(i int, body []byte) error {
 		return db.Update(func(tx *badger.Txn) error {
 			return tx.SetEntry(badger.NewEntry([]byte(id(i)), body).WithTTL(time.Hour))
 		})
@@ -73,13 +73,13 @@ func openBadger(dir string) (s keyStore, err error) {
 	}, db.Close}, nil
 }
 
-func openMayfly(ctx context.Context, dir string) (s keyStore, err error) {
+func openMayfly(ctx context.Context, dir string) (s keyValueStore, err error) {
 	e, err := openEmbedded(ctx, filepath.Join(dir, "mayfly"))
 	if err != nil {
 		return s, err
 	}
 	list := documentSet{1 << 20}
-	return keyStore{"Mayfly", func(_ int, body []byte) error {
+	return keyValueStore{"Mayfly", func(_ int, body []byte) error {
 		_, err := e.docs.Upsert(ctx, body)
 		return err
 	}, func(i int) (int, error) {
@@ -98,7 +98,7 @@ func TestKeys(t *testing.T) {
 	if err := errors.Join(err1, err2, err3); err != nil {
 		t.Fatal(err)
 	}
-	all := []keyStore{mayfly, bolt, badgers}
+	all := []keyValueStore{mayfly, bolt, badgers}
 	documents := documentSet{1 << 20}
 	written := make([]atomic.Int64, len(all))
 	t.Logf("%-24s %12s %12s %12s   operations a second, medians of slices", "", all[0].name, all[1].name, all[2].name)

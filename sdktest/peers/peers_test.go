@@ -36,8 +36,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// contestant is a database that takes part in the comparison.
-type contestant interface {
+// comparedDatabase is a database that takes part in the comparison.
+type comparedDatabase interface {
 	name() string
 	fill(ctx context.Context, s documentSet) error
 	// ask runs a query and returns its rows: whole documents, or values. k chooses the values of the
@@ -88,7 +88,7 @@ func compare(t *testing.T, s documentSet) {
 
 // contestants returns the databases with the documents: Mayfly embedded, Mayfly over HTTP, SQLite and
 // PostgreSQL.
-func contestants(t *testing.T, s documentSet) []contestant {
+func contestants(t *testing.T, s documentSet) []comparedDatabase {
 	ctx, dir := t.Context(), t.TempDir()
 	pg, err := startPostgres(ctx)
 	if errors.Is(err, errNoPostgres) {
@@ -109,12 +109,12 @@ func contestants(t *testing.T, s documentSet) []contestant {
 	t.Cleanup(func() { closed(t, lite) })
 	ours, err := openEmbedded(ctx, folder)
 	must(t, err)
-	for _, c := range []contestant{ours, lite, pg} {
+	for _, c := range []comparedDatabase{ours, lite, pg} {
 		began := time.Now()
-		if !filled || c == contestant(pg) {
+		if !filled || c == comparedDatabase(pg) {
 			err = c.fill(ctx, s)
 		}
-		if c == contestant(ours) { // it must be closed to be copied
+		if c == comparedDatabase(ours) { // it must be closed to be copied
 			err = errors.Join(err, ours.close())
 		}
 		must(t, err)
@@ -129,10 +129,10 @@ func contestants(t *testing.T, s documentSet) []contestant {
 	remote, err := serve(ctx, bin, copied)
 	must(t, err)
 	t.Cleanup(func() { closed(t, remote) })
-	return []contestant{ours, remote, lite, pg}
+	return []comparedDatabase{ours, remote, lite, pg}
 }
 
-func closed(t *testing.T, c contestant) {
+func closed(t *testing.T, c comparedDatabase) {
 	if err := c.close(); err != nil {
 		t.Errorf("%s: %v", c.name(), err)
 	}
@@ -140,7 +140,7 @@ func closed(t *testing.T, c contestant) {
 
 // same runs a query on all databases, checks that they return the same rows, and returns the number of
 // rows.
-func same(t *testing.T, q *queryCase, s documentSet, all []contestant) int {
+func same(t *testing.T, q *queryCase, s documentSet, all []comparedDatabase) int {
 	t.Helper()
 	var want []string
 	for i, c := range all {
@@ -184,7 +184,7 @@ func canonical(t *testing.T, row []byte) string {
 }
 
 // measure runs a query on all databases in turn and returns each one's median time in milliseconds.
-func measure(t *testing.T, q *queryCase, s documentSet, all []contestant) (medians []float64) {
+func measure(t *testing.T, q *queryCase, s documentSet, all []comparedDatabase) (medians []float64) {
 	t.Helper()
 	took := make([][]float64, len(all))
 	spent := make([]time.Duration, len(all))

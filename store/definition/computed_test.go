@@ -2,9 +2,9 @@ package definition
 
 import "testing"
 
-// TestReadsOnlyText checks which computed properties depend only on the document's own text, so that an
-// index can hold their values.
-func TestReadsOnlyText(t *testing.T) {
+// TestIndexableComputedProperties checks which computed properties depend only on the document's own text, so
+// that an index can hold their values.
+func TestIndexableComputedProperties(t *testing.T) {
 	for query, want := range map[string]bool{
 		"SELECT VALUE LOWER(c.name) FROM c":                         true,
 		"SELECT VALUE c.price * 0.8 FROM c":                         true,

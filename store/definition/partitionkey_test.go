@@ -134,7 +134,7 @@ func faultOf(err error) string {
 	return err.Error()
 }
 
-func TestKeysThatAddress(t *testing.T) {
+func TestFullKeyAndScopeKey(t *testing.T) {
 	plain := &PartitionKeyDefinition{Paths: []string{"/pk"}}
 	byID := &PartitionKeyDefinition{Paths: []string{"/id"}}
 	var system PartitionKeyDefinition

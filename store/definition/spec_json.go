@@ -13,9 +13,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// specJSON is a container in JSON, without the system properties. The order of its fields is that of the
-// output.
-type specJSON struct {
+// containerSpecJSON is a container in JSON, without the system properties. The order of its fields is that of
+// the output.
+type containerSpecJSON struct {
 	ID                 string                  `json:"id"`
 	PartitionKey       *partitionKeyJSON       `json:"partitionKey,omitempty"`
 	Indexing           json.RawMessage         `json:"indexingPolicy,omitempty"`
@@ -27,7 +27,7 @@ type specJSON struct {
 	Geospatial         *geospatialJSON         `json:"geospatialConfig,omitempty"`
 	ChangeFeed         *ChangeFeedPolicy       `json:"changeFeedPolicy,omitempty"`
 	PreviousImages     *PreviousImagePolicy    `json:"previousImageRetentionPolicy,omitempty"`
-	ComputedProperties []computedJSON          `json:"computedProperties,omitzero"`
+	ComputedProperties []computedPropertyJSON  `json:"computedProperties,omitzero"`
 	VectorEmbedding    *VectorEmbeddingPolicy  `json:"vectorEmbeddingPolicy,omitempty"`
 	FullText           *FullTextPolicy         `json:"fullTextPolicy,omitempty"`
 	ClientEncryption   *ClientEncryptionPolicy `json:"clientEncryptionPolicy,omitempty"`
@@ -38,9 +38,9 @@ type geospatialJSON struct {
 	Type Geospatial `json:"type"`
 }
 
-// computedJSON is a computed property in JSON. It distinguishes a missing member from an empty one, since
-// Cosmos DB has different error messages for the two.
-type computedJSON struct {
+// computedPropertyJSON is a computed property in JSON. It distinguishes a missing member from an empty one,
+// since Cosmos DB has different error messages for the two.
+type computedPropertyJSON struct {
 	Name  *string `json:"name"`
 	Query *string `json:"query"`
 }
@@ -142,7 +142,7 @@ func ParseContainerSpec(raw []byte, strict bool) (spec ContainerSpec, ignored []
 	if err := checkSupported(v); err != nil {
 		return ContainerSpec{}, nil, err
 	}
-	var w specJSON
+	var w containerSpecJSON
 	if err := json.Unmarshal(raw, &w); err != nil {
 		return ContainerSpec{}, nil, decodeSpecError(err)
 	}
@@ -185,7 +185,7 @@ func decodeSpecError(err error) error {
 }
 
 // spec returns the definition in w. Fields that were not given stay zero.
-func (w *specJSON) spec() (s ContainerSpec, err error) {
+func (w *containerSpecJSON) spec() (s ContainerSpec, err error) {
 	s = ContainerSpec{ID: w.ID, ChangeFeed: w.ChangeFeed, VectorEmbedding: w.VectorEmbedding,
 		FullText: w.FullText, PreviousImagePolicy: w.PreviousImages,
 		ClientEncryption: w.ClientEncryption}
@@ -256,7 +256,7 @@ func (w *partitionKeyJSON) definition() (PartitionKeyDefinition, error) {
 // AppendJSON appends the definition to dst as the JSON object that clients read, without the system
 // properties. The definition must have been completed by EnsureDefaults and validated.
 func (s ContainerSpec) AppendJSON(dst []byte) []byte {
-	w := specJSON{ID: s.ID, Geospatial: &geospatialJSON{s.Geospatial},
+	w := containerSpecJSON{ID: s.ID, Geospatial: &geospatialJSON{s.Geospatial},
 		ConflictResolution: &s.ConflictResolution, PreviousImages: s.PreviousImagePolicy,
 		ChangeFeed: s.ChangeFeed, VectorEmbedding: s.VectorEmbedding, FullText: s.FullText, ClientEncryption: s.ClientEncryption}
 	w.PartitionKey = &partitionKeyJSON{Paths: s.PartitionKey.Paths, Kind: s.PartitionKey.Kind,
@@ -278,11 +278,11 @@ func (s ContainerSpec) AppendJSON(dst []byte) []byte {
 		w.TTLPropertyPath = &s.TTLPropertyPath
 	}
 	if s.ComputedProperties != nil {
-		w.ComputedProperties = []computedJSON{}
+		w.ComputedProperties = []computedPropertyJSON{}
 	}
 	for i := range s.ComputedProperties {
 		c := &s.ComputedProperties[i]
-		w.ComputedProperties = append(w.ComputedProperties, computedJSON{&c.Name, &c.Query})
+		w.ComputedProperties = append(w.ComputedProperties, computedPropertyJSON{&c.Name, &c.Query})
 	}
 	text, err := jsondoc.Marshal(w)
 	if err != nil {

@@ -107,13 +107,13 @@ func DryRunTTL(state *view.ContainerState, r engine.Reader, next ttl.Seconds, o 
 	}
 	n := expiryScan{state: state, r: r, more: more, limit: o.Exact}
 	policies := [2]ttl.Policy{*state.Policy, state.Policy.With(next, state.Now)}
-	var rebased *view.TTLBasisEra // nil if the ttlPropertyPath does not change
+	var rebased *view.TTLBasisChange // nil if the ttlPropertyPath does not change
 	if definition.PathKey(d.FromPath) != definition.PathKey(d.ToPath) {
 		basis, err := view.NewBasis(d.ToPath)
 		if err != nil {
 			return d, err
 		}
-		rebased, n.whole = &view.TTLBasisEra{After: basis}, true
+		rebased, n.whole = &view.TTLBasisChange{After: basis}, true
 		policies[1], rebased.PolicyEra = state.Policy.Rebase(next, state.Now)
 	}
 	n.each = func(l ttl.Lifetime, body func() ([]byte, error)) error {

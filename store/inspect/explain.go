@@ -214,8 +214,8 @@ func ExplainLife(state *view.ContainerState, h *layout.ItemHeader, body []byte) 
 	return e
 }
 
-// ItemLocation identifies an item of a container by its id and partition key. The item need not exist.
-type ItemLocation struct {
+// ItemKey identifies an item of a container by its id and partition key. The item need not exist.
+type ItemKey struct {
 	ID    string
 	EPK   []byte
 	PK    []byte // ordered encoding of the full partition key
@@ -224,7 +224,7 @@ type ItemLocation struct {
 
 // Explain reports whether an item, live or not, exists, and when and why it expires or has expired. lsn is
 // that of its last write, or of its purge if that is known.
-func Explain(state *view.ContainerState, r engine.Reader, p ItemLocation) (e Expiry, lsn uint64, err error) {
+func Explain(state *view.ContainerState, r engine.Reader, p ItemKey) (e Expiry, lsn uint64, err error) {
 	scope := state.RangeOf(p.EPK).Scope
 	h, body, err := itemHead(r, scope, p)
 	switch {
@@ -238,7 +238,7 @@ func Explain(state *view.ContainerState, r engine.Reader, p ItemLocation) (e Exp
 }
 
 // itemHead reads the header and the document of an item. It fails with engine.ErrNotFound if there is none.
-func itemHead(r engine.Reader, scope []byte, p ItemLocation) (layout.ItemHeader, []byte, error) {
+func itemHead(r engine.Reader, scope []byte, p ItemKey) (layout.ItemHeader, []byte, error) {
 	v, err := r.Get(p.Point)
 	if err != nil {
 		return layout.ItemHeader{}, nil, err
@@ -255,7 +255,7 @@ func itemHead(r engine.Reader, scope []byte, p ItemLocation) (layout.ItemHeader,
 
 // explainGone reports what happened to an item that does not exist any more, from the feed of all versions
 // or else from the log of expiries.
-func explainGone(state *view.ContainerState, r engine.Reader, scope []byte, p ItemLocation) (
+func explainGone(state *view.ContainerState, r engine.Reader, scope []byte, p ItemKey) (
 	e Expiry, lsn uint64, err error) {
 	e = Expiry{Now: state.Now, Path: state.Spec.TTLPropertyPath, Default: state.Policy.Default,
 		DefaultChangedAt: state.Policy.ChangedAt}
@@ -282,7 +282,7 @@ const maxEntries = 100_000
 
 // LastEntry returns the last entry of an item after an LSN, in the feed of all versions or in the log of
 // expiries: only its kind and its times.
-func LastEntry(r engine.Reader, scope []byte, family byte, p ItemLocation, after uint64) (
+func LastEntry(r engine.Reader, scope []byte, family byte, p ItemKey, after uint64) (
 	last layout.ExpiryEntry, lsn uint64, found bool, err error) {
 	rg := layout.ScopeFamily(scope, family)
 	rg.Start = layout.Behind(scope, family, layout.LastOf(min(after, engine.MaxLSN))).Start

@@ -76,7 +76,7 @@ var forms = []struct{ binary, text string }{
 		"F2 F0 D7 00 02", `[[],[]]`},
 }
 
-func TestForms(t *testing.T) {
+func TestAppendText(t *testing.T) {
 	seen := map[byte]bool{}
 	for _, f := range forms {
 		binary := unhex(t, "80"+f.binary)
@@ -116,7 +116,7 @@ func expectFault(t *testing.T, what string, binary []byte) {
 	}
 }
 
-func TestFaults(t *testing.T) {
+func TestMalformedBinary(t *testing.T) {
 	for _, s := range []string{
 		"", "7B 7D", "80", "80 D0 D0", "80 40", "80 5F", "80 60 00", "80 67 00", "80 68", "80 70", "80 D4", "80 D5", "80 D6", "80 F4", "80 FF",
 		"80 82 FF FF", "80 81 80", "80 7C 01 E0 1F", // no UTF-8
@@ -169,7 +169,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-func TestWritten(t *testing.T) {
+func TestAppendBinary(t *testing.T) {
 	for text, want := range map[string]string{
 		`[]`: "80 e0", `{}`: "80 e8", `[1]`: "80 e1 01", `{"id":"x"}`: "80 e9 2c 81 78", `[1,"type",null]`: "80 e5 03 03 01 3b d0",
 		`31`: "80 1f", `32`: "80 c8 20", `255`: "80 c8 ff", `256`: "80 c9 00 01", `-1`: "80 c9 ff ff", `32768`: "80 ca 00 80 00 00",

@@ -16,7 +16,7 @@ import (
 // A RequestPartDecoder is a part of a request struct that decodes itself from the request, for instance a
 // container that the path names. The field of the request struct that has this type must be exported, or
 // embed an exported type.
-type RequestPartDecoder[L Server] interface {
+type RequestPartDecoder[L HandlerReceiver] interface {
 	Find(l L, ec echo.Context) error
 }
 
@@ -26,8 +26,8 @@ type JSONMemberDecoder interface {
 	DecodeMember(name string, v jsondoc.Value) error
 }
 
-// decoder decodes requests into a request struct, in the order of the struct's parts.
-type decoder[L Server] struct {
+// requestDecoder decodes requests into a request struct, in the order of the struct's parts.
+type requestDecoder[L HandlerReceiver] struct {
 	steps []decodeStep[L]
 	body  []requestField
 	query []requestField
@@ -43,7 +43,7 @@ type decoder[L Server] struct {
 
 // decodeStep decodes one part of a request (the path, the query string, a member of the body) into the
 // request struct.
-type decodeStep[L Server] func(l L, ec echo.Context, in reflect.Value) error
+type decodeStep[L HandlerReceiver] func(l L, ec echo.Context, in reflect.Value) error
 
 // requestField is a member of a body, or a parameter of a query string.
 type requestField struct {
@@ -57,8 +57,8 @@ type requestField struct {
 }
 
 // decoderOf returns the decoder of a request struct, made from its tags.
-func decoderOf[L Server](t reflect.Type) *decoder[L] {
-	d := new(decoder[L])
+func decoderOf[L HandlerReceiver](t reflect.Type) *requestDecoder[L] {
+	d := new(requestDecoder[L])
 	if implementsFinder[L](t) {
 		d.steps = []decodeStep[L]{func(l L, ec echo.Context, in reflect.Value) error {
 			return in.Addr().Interface().(RequestPartDecoder[L]).Find(l, ec)
@@ -74,7 +74,7 @@ func decoderOf[L Server](t reflect.Type) *decoder[L] {
 // _ may have takes, refusal and empty, which are error texts, and body, which is "optional", "documents" or
 // "large" (see the fields of decoder). A required JSON member has missing, the error text if it is missing. A
 // member with the tag first is decoded before the others.
-func (d *decoder[L]) scan(t reflect.Type, at []int) {
+func (d *requestDecoder[L]) scan(t reflect.Type, at []int) {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		index := append(slices.Clone(at), i)
@@ -119,7 +119,7 @@ func (d *decoder[L]) scan(t reflect.Type, at []int) {
 
 // implementsFinder reports whether a part implements RequestPartDecoder itself, rather than through an
 // embedded field.
-func implementsFinder[L Server](t reflect.Type) bool {
+func implementsFinder[L HandlerReceiver](t reflect.Type) bool {
 	if !reflect.PointerTo(t).Implements(reflect.TypeFor[RequestPartDecoder[L]]()) {
 		return false
 	}
@@ -151,7 +151,7 @@ func fieldOf(f reflect.StructField, index []int, tag string) requestField {
 func (f requestField) required() bool { return f.always }
 
 // decode decodes a request into its struct.
-func (d *decoder[L]) decode(l L, ec echo.Context, in any) error {
+func (d *requestDecoder[L]) decode(l L, ec echo.Context, in any) error {
 	into := reflect.ValueOf(in).Elem()
 	for _, f := range slices.Concat(d.body, d.query) {
 		if f.otherwise != 0 {
@@ -176,7 +176,7 @@ func PathParam(ec echo.Context, name string) (string, error) {
 }
 
 // readBody decodes the members of the body. Members that the struct does not have are refused.
-func (d *decoder[L]) readBody(l L, ec echo.Context, in reflect.Value) error {
+func (d *requestDecoder[L]) readBody(l L, ec echo.Context, in reflect.Value) error {
 	body := l.Wire().Body(ec)
 	object := jsondoc.Value{}
 	if len(body) > 0 || !d.optional {
@@ -226,7 +226,7 @@ const LargeBody = 64 << 20
 
 // objectOf parses the body of a request. It returns an error with status 400 if the body is not a JSON
 // object.
-func (d *decoder[L]) objectOf(body []byte) (v jsondoc.Value, err error) {
+func (d *requestDecoder[L]) objectOf(body []byte) (v jsondoc.Value, err error) {
 	limits := jsondoc.Limits{}
 	if d.large {
 		limits.MaxBytes = LargeBody
@@ -245,7 +245,7 @@ func (d *decoder[L]) objectOf(body []byte) (v jsondoc.Value, err error) {
 	return v, nil
 }
 
-func (d *decoder[L]) unknown(name string) error {
+func (d *requestDecoder[L]) unknown(name string) error {
 	switch {
 	case d.refusal != "":
 		return BadRequest(d.refusal)
@@ -314,7 +314,7 @@ func (f *requestField) decode(in reflect.Value, v jsondoc.Value) error {
 
 // readQuery decodes the parameters of the query string. Parameters that the struct does not have are
 // refused.
-func (d *decoder[L]) readQuery(_ L, ec echo.Context, in reflect.Value) error {
+func (d *requestDecoder[L]) readQuery(_ L, ec echo.Context, in reflect.Value) error {
 	values, err := url.ParseQuery(ec.Request().URL.RawQuery)
 	if err != nil {
 		return BadRequest("The query string is malformed.")

@@ -14,10 +14,10 @@ import (
 	"github.com/swaggest/openapi-go/openapi31"
 )
 
-// DocumentInfo is the part of an OpenAPI document that does not come from the routes.
-type DocumentInfo struct {
+// OpenAPIOptions is the part of an OpenAPI document that does not come from the routes.
+type OpenAPIOptions struct {
 	Title, Text string
-	Types       []TypeMapping
+	Types       []SchemaTypeMapping
 	// Closed reports whether the schemas of the structs in a package forbid members that the structs do
 	// not have.
 	Closed func(pkgPath string) bool
@@ -25,8 +25,8 @@ type DocumentInfo struct {
 	Prefixes []string
 }
 
-// TypeMapping makes the document describe values of the type of Of like values of the type of As.
-type TypeMapping struct{ Of, As any }
+// SchemaTypeMapping makes the document describe values of the type of Of like values of the type of As.
+type SchemaTypeMapping struct{ Of, As any }
 
 // OpenAPIDocument is the OpenAPI document of a table of routes. It is generated from the request and response
 // structs, so it always agrees with the routes. It can be sent as a response.
@@ -47,7 +47,7 @@ const keyName = "masterKey"
 
 // Describe generates the OpenAPI document of routes. a has the title and what else the routes do not
 // contain.
-func Describe[L Server](routes []Route[L], a DocumentInfo) (OpenAPIDocument, error) {
+func Describe[L HandlerReceiver](routes []Route[L], a OpenAPIOptions) (OpenAPIDocument, error) {
 	r := openapi31.NewReflector()
 	r.DefaultOptions = append(r.DefaultOptions, jsonschema.InterceptDefName(a.plainName),
 		jsonschema.InterceptProp(presence), jsonschema.InterceptSchema(a.closed))
@@ -68,7 +68,7 @@ func Describe[L Server](routes []Route[L], a DocumentInfo) (OpenAPIDocument, err
 }
 
 // plainName returns a type's name without the prefix of its package.
-func (a *DocumentInfo) plainName(_ reflect.Type, name string) string {
+func (a *OpenAPIOptions) plainName(_ reflect.Type, name string) string {
 	for _, prefix := range a.Prefixes {
 		if plain := strings.TrimPrefix(name, prefix); plain != "" {
 			name = plain
@@ -97,9 +97,9 @@ func presence(p jsonschema.InterceptPropParams) error {
 	return nil
 }
 
-// closed marks the schemas of the structs for which DocumentInfo.Closed returns true as schemas without
+// closed marks the schemas of the structs for which OpenAPIOptions.Closed returns true as schemas without
 // additional members.
-func (a *DocumentInfo) closed(p jsonschema.InterceptSchemaParams) (stop bool, err error) {
+func (a *OpenAPIOptions) closed(p jsonschema.InterceptSchemaParams) (stop bool, err error) {
 	t := p.Value.Type()
 	if p.Processed && t.Kind() == reflect.Struct && a.Closed != nil && a.Closed(t.PkgPath()) {
 		p.Schema.WithAdditionalProperties(*new(jsonschema.SchemaOrBool).WithTypeBoolean(false))
@@ -246,7 +246,7 @@ func operationID(method, path string) string {
 
 // takes lists the input of a route for the HTML page: the parameters of its query string and the members of
 // its body.
-func takes[L Server](d *OpenAPIDocument, r *Route[L]) (list []string) {
+func takes[L HandlerReceiver](d *OpenAPIDocument, r *Route[L]) (list []string) {
 	item := d.spec.Paths.MapOfPathItemValues[r.Path]
 	op, err := item.Operation(strings.ToLower(r.Method))
 	if err != nil || op == nil {

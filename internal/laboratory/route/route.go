@@ -15,7 +15,7 @@ import (
 
 // Route is one route of a table: its method, path, types and handler. On and Raw make a Route; its methods
 // return modified copies.
-type Route[L Server] struct {
+type Route[L HandlerReceiver] struct {
 	Method  string
 	Path    string       // "/_mayfly/dbs/{db}/clock"
 	Summary string       // one line, without a full stop
@@ -26,7 +26,7 @@ type Route[L Server] struct {
 	other   []int // alternative statuses on success
 	fails   []int // failure statuses, in addition to those that all similar routes have
 	answers []ResponseFormat
-	decoder *decoder[L]
+	decoder *requestDecoder[L]
 	serve   func(l L, r *Route[L], ec echo.Context) error
 }
 
@@ -46,7 +46,7 @@ type NoBody struct{}
 
 // On returns a route with a handler that is independent of HTTP: a function from a request struct to a
 // response struct.
-func On[L Server, Request, Answer any](method, path, summary string,
+func On[L HandlerReceiver, Request, Answer any](method, path, summary string,
 	run func(L, context.Context, *Request) (Answer, error),
 ) Route[L] {
 	r := newRoute[L](method, path, summary, reflect.TypeFor[Request]())
@@ -76,7 +76,7 @@ func On[L Server, Request, Answer any](method, path, summary string,
 
 // Raw returns a route with a handler that sends its response itself, for example as a stream. Route.As
 // declares the formats of the response.
-func Raw[L Server, Request any](method, path, summary string,
+func Raw[L HandlerReceiver, Request any](method, path, summary string,
 	run func(L, echo.Context, *Request) error,
 ) Route[L] {
 	r := newRoute[L](method, path, summary, reflect.TypeFor[Request]())
@@ -90,7 +90,7 @@ func Raw[L Server, Request any](method, path, summary string,
 	return r
 }
 
-func newRoute[L Server](method, path, summary string, request reflect.Type) Route[L] {
+func newRoute[L HandlerReceiver](method, path, summary string, request reflect.Type) Route[L] {
 	return Route[L]{Method: method, Path: path, Summary: summary, Request: request, status: http.StatusOK,
 		decoder: decoderOf[L](request)}
 }
@@ -126,13 +126,13 @@ type ResponseWithCharge interface {
 	Receipt() store.Receipt
 }
 
-// StatusResponse is implemented by a response that sets its own HTTP status.
-type StatusResponse interface {
+// ResponseWithStatus is implemented by a response that sets its own HTTP status.
+type ResponseWithStatus interface {
 	StatusCode() int
 }
 
-// HeaderResponse is implemented by a response that sets headers.
-type HeaderResponse interface {
+// ResponseWithHeaders is implemented by a response that sets headers.
+type ResponseWithHeaders interface {
 	SetHeaders(http.Header)
 }
 
@@ -149,11 +149,11 @@ type TextResponse struct {
 }
 
 // Send sends a response. out is a pointer to it.
-func Send(w HTTPAdapter, ec echo.Context, status int, out any) error {
-	if g, ok := out.(StatusResponse); ok {
+func Send(w RequestIO, ec echo.Context, status int, out any) error {
+	if g, ok := out.(ResponseWithStatus); ok {
 		status = g.StatusCode()
 	}
-	if h, ok := out.(HeaderResponse); ok {
+	if h, ok := out.(ResponseWithHeaders); ok {
 		h.SetHeaders(ec.Response().Header())
 	}
 	switch t := out.(type) {

@@ -18,10 +18,10 @@ import (
 )
 
 // testServer implements both interfaces that routes need: it is the Server, to which the handlers belong,
-// and the HTTPAdapter, which reads bodies and sends responses. charged has the charges of the requests.
+// and the RequestIO, which reads bodies and sends responses. charged has the charges of the requests.
 type testServer struct{ charged []float64 }
 
-func (s *testServer) Wire() HTTPAdapter { return s }
+func (s *testServer) Wire() RequestIO { return s }
 
 func (*testServer) Body(ec echo.Context) []byte {
 	b, _ := io.ReadAll(ec.Request().Body) // of a test's own reader
@@ -41,13 +41,13 @@ func (*testServer) Answer(ec echo.Context, status int, body []byte) error {
 	return ec.Blob(status, kind, body)
 }
 
-// ShelfPath is a part of the request structs of the tests. It implements RequestPartDecoder: it decodes
+// ShelfParameter is a part of the request structs of the tests. It implements RequestPartDecoder: it decodes
 // the path parameter shelf itself.
-type ShelfPath struct {
+type ShelfParameter struct {
 	Shelf string `path:"shelf"`
 }
 
-func (s *ShelfPath) Find(_ *testServer, ec echo.Context) (err error) {
+func (s *ShelfParameter) Find(_ *testServer, ec echo.Context) (err error) {
 	if s.Shelf, err = PathParam(ec, "shelf"); err == nil && s.Shelf == "none" {
 		err = NotFound("There is no shelf 'none'.")
 	}
@@ -67,7 +67,7 @@ func (u *upperCaseText) DecodeMember(name string, v jsondoc.Value) error {
 }
 
 type putRequest struct {
-	ShelfPath
+	ShelfParameter
 	Title RequiredText  `json:"title" first:"true"`
 	Code  upperCaseText `json:"code,omitempty"`
 	Count int64         `json:"count,omitempty" minimum:"1" maximum:"9" default:"3"`
@@ -93,7 +93,7 @@ func (a *putAnswer) SetHeaders(h http.Header) {
 }
 
 func (*testServer) put(_ context.Context, in *putRequest) (putAnswer, error) {
-	out := putAnswer{in.ShelfPath.Shelf, string(in.Title), string(in.Code), in.Count, in.Price, in.Sold, 7}
+	out := putAnswer{in.ShelfParameter.Shelf, string(in.Title), string(in.Code), in.Count, in.Price, in.Sold, 7}
 	if in.Title == "burnt" {
 		return out, &Error{http.StatusConflict, "It is burnt."}
 	}
@@ -101,7 +101,7 @@ func (*testServer) put(_ context.Context, in *putRequest) (putAnswer, error) {
 }
 
 type listRequest struct {
-	ShelfPath
+	ShelfParameter
 	After string `query:"after"`
 	Limit int64  `query:"limit" minimum:"1" maximum:"10" default:"5"`
 }
@@ -201,7 +201,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-func TestAnswersDecideTheirHead(t *testing.T) {
+func TestResponseStatusAndHeaders(t *testing.T) {
 	s := new(testServer)
 	w, err := serve(t, s, "POST", "/shelves/a", `{"title":"Emma","sold":true}`, true)
 	if err != nil || w.Code != http.StatusCreated || w.Header().Get("X-Shelf") != "a" {
@@ -231,7 +231,7 @@ func TestOnlyPublicRoutesNeedNoKey(t *testing.T) {
 }
 
 func TestDescription(t *testing.T) {
-	d, err := Describe(table(), DocumentInfo{Title: "Books", Prefixes: []string{"Route"}})
+	d, err := Describe(table(), OpenAPIOptions{Title: "Books", Prefixes: []string{"Route"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +280,7 @@ func TestDescription(t *testing.T) {
 	}
 }
 
-func TestNames(t *testing.T) {
+func TestFieldNameList(t *testing.T) {
 	for want, fields := range map[string][]requestField{
 		"": {}, "'a'": {{name: "a"}}, "'a' and 'b'": {{name: "a"}, {name: "b"}},
 		"'a', 'b' and 'c'": {{name: "a"}, {name: "b"}, {name: "c"}},

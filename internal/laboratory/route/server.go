@@ -6,14 +6,14 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// Server is implemented by the type whose methods are the handlers of routes. Handlers receive it as their
-// first argument.
-type Server interface {
-	Wire() HTTPAdapter
+// HandlerReceiver is implemented by the type whose methods are the handlers of routes. Handlers receive it as
+// their first argument.
+type HandlerReceiver interface {
+	Wire() RequestIO
 }
 
-// HTTPAdapter is the part of the server that routes use to read bodies and to send responses.
-type HTTPAdapter interface {
+// RequestIO is the part of the server that routes use to read bodies and to send responses.
+type RequestIO interface {
 	// Body returns the whole body of the request, or an empty slice if it has none.
 	Body(ec echo.Context) []byte
 	// Charge records the receipt of the request (its cost in request units and its LSN), from which

@@ -10,9 +10,9 @@ import (
 
 // TestConformance runs the conformance suite of engines on engines of the simulated database.
 func TestConformance(t *testing.T) {
-	enginetest.Run(t, func(t *testing.T) enginetest.DataSet {
+	enginetest.Run(t, func(t *testing.T) enginetest.Storage {
 		d := database.New(database.Options{})
-		return enginetest.DataSet{
+		return enginetest.Storage{
 			Open: func(*testing.T) engine.Engine { return d.Open("server", nil) },
 			Cut:  func(*testing.T) { d = d.Clone() },
 		}

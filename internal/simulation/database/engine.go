@@ -26,7 +26,7 @@ type Engine struct {
 	calls   engine.CallTracker
 
 	mu      sync.Mutex // guards the following fields; never held while waiting
-	queues  map[string]*scopeQueue
+	queues  map[string]*scopeUpdateQueue
 	told    int64         // the latest time that the database has returned, in microseconds since 1970
 	paused  chan struct{} // closed when the server continues; nil: it is not paused
 	commits uint64
@@ -52,7 +52,7 @@ func (d *Database) Open(name string, machine ttl.Clock) *Engine {
 	if machine == nil {
 		machine = d.clock
 	}
-	e := &Engine{d: d, name: name, machine: machine, queues: make(map[string]*scopeQueue),
+	e := &Engine{d: d, name: name, machine: machine, queues: make(map[string]*scopeUpdateQueue),
 		drawn: make(map[uint64]uint64),
 		inbox: newInbox(), dead: make(chan struct{})}
 	e.seed = d.o.Seed + 1

@@ -164,7 +164,8 @@ func (it *iterator) position() []byte {
 	return it.in.Start
 }
 
-// fetch fetches the next page, which begins at a key, if the current one is used up. It returns false after an error.
+// fetch fetches the next page, which begins at a key, if the current one is used up. It returns false after
+// an error.
 func (it *iterator) fetch(at []byte) bool {
 	if it.left > 0 {
 		it.left--

@@ -16,7 +16,7 @@ const maxNext = engine.MaxLSN + 1
 // committed together.
 type txnAttempt struct {
 	e       *Engine
-	s       *session
+	s       *backendTransaction
 	scopes  []*lockedScope
 	writes  []txnWrite
 	state   *rowSet // the committed data, with the writes of the attempt

@@ -56,7 +56,7 @@ func TestFixed(t *testing.T) {
 	}
 }
 
-func TestErrorsComeInTheOrderOfTheText(t *testing.T) {
+func TestErrorsInTextOrder(t *testing.T) {
 	_, err := bound("SELECT TOP 1.5 x.a, nofunc(1) FROM c WHERE y")
 	var first *queryerror.Error
 	if !errors.As(err, &first) {
@@ -77,9 +77,9 @@ func TestErrorsComeInTheOrderOfTheText(t *testing.T) {
 	}
 }
 
-// TestWritten checks that changes of a query's blocks, as planning makes them, do not affect the copy that
-// Query.Written returned before.
-func TestWritten(t *testing.T) {
+// TestWrittenQueryCopy checks that changes of a query's blocks, as planning makes them, do not affect the
+// copy that Query.Written returned before.
+func TestWrittenQueryCopy(t *testing.T) {
 	q, err := bound("SELECT c.a, MAX(c.b) FROM c GROUP BY c.a ORDER BY c.a")
 	if err != nil {
 		t.Fatal(err)

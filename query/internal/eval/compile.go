@@ -65,7 +65,7 @@ func (t Truth) not() Truth {
 type Compiler struct {
 	*bind.Binder
 	Computed map[string]ValueFunc
-	Blocks   map[*bind.QueryBlock]*CompiledBlock // of subqueries, each compiled once
+	Blocks   map[*bind.QueryBlock]*CompiledSelect // of subqueries, each compiled once
 }
 
 // Value compiles an expression.

@@ -11,8 +11,8 @@ type DistinctRows struct {
 	Run    *RunState
 	Held   *int // in bytes
 	seen   lang.ValueSet
-	hashed *RowHashes // nil: the set stores the values themselves
-	size   int        // the bytes of Held that this set uses
+	hashed *RowHashSet // nil: the set stores the values themselves
+	size   int         // the bytes of Held that this set uses
 }
 
 // Add adds a value and reports whether it is new. It returns false if the run has ended.

@@ -5,7 +5,7 @@
 // frames of one execution: it holds the limits, the time, and the functions of the container (Env). A filter
 // on one field only walks to that field in the text and allocates no memory.
 //
-// A CompiledBlock makes the rows of FROM and JOIN for one document, and tests their conditions. A Grouper
+// A CompiledSelect makes the rows of FROM and JOIN for one document, and tests their conditions. A Grouper
 // makes groups and aggregates of rows. A Grouper and the sets of DISTINCT move to temporary files (package
 // spill) if they need more memory than Env allows.
 //

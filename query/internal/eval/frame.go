@@ -88,7 +88,7 @@ func NewRun(ctx context.Context, l FrameLayout, env Env) *RunState {
 		env.MaxHeld = lang.MaxHeld
 	}
 	return &RunState{Env: env, params: l.Params, CallContext: lang.CallContext{
-		WorkMeter: lang.WorkMeter{Ctx: ctx, Elapsed: env.Elapsed, Limit: env.Limit, Left: lang.LookEvery,
+		ResourceLimiter: lang.ResourceLimiter{Ctx: ctx, Elapsed: env.Elapsed, Limit: env.Limit, Left: lang.LookEvery,
 			Turn: env.Turn,
 			Most: env.MaxHeld, NoTemp: env.Temp == nil,
 			Request: env.Hold, Granted: lang.HeldFree},
@@ -137,10 +137,10 @@ func (f *Frame) document() jsondoc.Value {
 
 // appendItem appends the text of the current document with its system properties, as SELECT * returns it.
 func (f *Frame) appendItem(dst []byte) []byte {
-	if _, ok := f.Item.(source.CompleteDocument); ok {
+	if _, ok := f.Item.(source.DocumentWithSystemProperties); ok {
 		return append(dst, f.Body...)
 	}
-	if a, ok := f.Item.(source.AppendingDocument); ok {
+	if a, ok := f.Item.(source.DocumentTextAppender); ok {
 		return a.AppendTo(dst)
 	}
 	return f.Item.System().Append(dst, f.Body)
@@ -156,7 +156,7 @@ func (f *Frame) system(name string) jsondoc.Value {
 			return jsondoc.NumberValue(float64(t.TS()))
 		}
 	}
-	if _, ok := f.Item.(source.CompleteDocument); ok {
+	if _, ok := f.Item.(source.DocumentWithSystemProperties); ok {
 		return jsondoc.Of(f.Body).Member(name)
 	}
 	s := f.Item.System()

@@ -12,7 +12,7 @@ import (
 // order of ORDER BY, or, if each page makes its own groups, in the order of their keys, as in an index.
 // Without keys there is one group from the beginning, so that COUNT over no rows is 0.
 type Grouper struct {
-	Rowset *CompiledBlock
+	Rowset *CompiledSelect
 	f      *Frame
 	held   *int // in bytes
 	Groups []*GroupState
@@ -40,7 +40,7 @@ type GroupState struct {
 }
 
 // NewGrouper returns a grouper of the rows of rs; held counts the bytes that it keeps.
-func NewGrouper(rs *CompiledBlock, f *Frame, held *int) *Grouper {
+func NewGrouper(rs *CompiledSelect, f *Frame, held *int) *Grouper {
 	g := &Grouper{Rowset: rs, f: f, held: held}
 	if len(rs.GroupBy) == 0 {
 		g.start(nil)

@@ -10,39 +10,39 @@ import (
 	"github.com/mayflydb/mayfly/query/spill"
 )
 
-// RowHashes is the set of rows that a DISTINCT has seen, as hashes of 128 bits. Close removes its temporary
+// RowHashSet is the set of rows that a DISTINCT has seen, as hashes of 128 bits. Close removes its temporary
 // files.
-type RowHashes struct {
+type RowHashSet struct {
 	seeds [2]maphash.Seed
 	Rows  map[spill.Hash128]struct{}
 	disk  *spill.DiskHashSet // hashes that did not fit in memory; nil: none
 	key   []byte
 }
 
-// RowHashSize is the approximate size of a row in a RowHashes, in bytes.
+// RowHashSize is the approximate size of a row in a RowHashSet, in bytes.
 const RowHashSize = 48
 
-// NewRowHashes returns a RowHashes without rows. Its hash function has random seeds of its own.
-func NewRowHashes() *RowHashes {
-	return &RowHashes{seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
+// NewRowHashes returns a RowHashSet without rows. Its hash function has random seeds of its own.
+func NewRowHashes() *RowHashSet {
+	return &RowHashSet{seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
 		Rows: map[spill.Hash128]struct{}{}}
 }
 
 // Sum returns the hash of a row.
-func (g *RowHashes) Sum(row []byte) (sum spill.Hash128) {
+func (g *RowHashSet) Sum(row []byte) (sum spill.Hash128) {
 	g.key = jsondoc.AppendOrdered(g.key[:0], jsondoc.Of(row))
 	return g.sumOf(g.key)
 }
 
 // sumOf returns the hash of a row, given as its encoding.
-func (g *RowHashes) sumOf(key []byte) (sum spill.Hash128) {
+func (g *RowHashSet) sumOf(key []byte) (sum spill.Hash128) {
 	binary.BigEndian.PutUint64(sum[:], maphash.Bytes(g.seeds[0], key))
 	binary.BigEndian.PutUint64(sum[8:], maphash.Bytes(g.seeds[1], key))
 	return sum
 }
 
 // Has reports whether the set contains a row.
-func (g *RowHashes) Has(sum spill.Hash128) (bool, error) {
+func (g *RowHashSet) Has(sum spill.Hash128) (bool, error) {
 	if _, given := g.Rows[sum]; given || g.disk == nil {
 		return given, nil
 	}
@@ -50,7 +50,7 @@ func (g *RowHashes) Has(sum spill.Hash128) (bool, error) {
 }
 
 // Spill moves the hashes in memory to a file.
-func (g *RowHashes) Spill(dir *spill.TempDir, spend func(int) bool) error {
+func (g *RowHashSet) Spill(dir *spill.TempDir, spend func(int) bool) error {
 	if g.disk == nil {
 		g.disk = dir.NewSet()
 	}
@@ -60,7 +60,7 @@ func (g *RowHashes) Spill(dir *spill.TempDir, spend func(int) bool) error {
 }
 
 // Size returns the approximate memory of the set in bytes.
-func (g *RowHashes) Size() int {
+func (g *RowHashSet) Size() int {
 	n := RowHashSize * (len(g.Rows) + 1)
 	if g.disk != nil {
 		n += g.disk.Held()
@@ -69,7 +69,7 @@ func (g *RowHashes) Size() int {
 }
 
 // Close removes the temporary files.
-func (g *RowHashes) Close() {
+func (g *RowHashSet) Close() {
 	if g.disk != nil {
 		g.disk.Close()
 	}

@@ -6,9 +6,9 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// CompiledBlock is the compiled form of a bind.QueryBlock, a SELECT with its clauses. It makes rows from an
+// CompiledSelect is the compiled form of a bind.QueryBlock, a SELECT with its clauses. It makes rows from an
 // item, and values from rows. It has no state of its own: the state is in the frame and in a collector.
-type CompiledBlock struct {
+type CompiledSelect struct {
 	First   []TruthFunc // conditions that need no source
 	Clauses []compiledSource
 	Project jsonWriteFunc
@@ -32,7 +32,7 @@ type compiledSource struct {
 	kind   bind.FromSourceKind
 	slot   int
 	x      ValueFunc
-	Sub    *CompiledBlock
+	Sub    *CompiledSelect
 	Filter []TruthFunc
 }
 
@@ -44,11 +44,11 @@ type compiledAggregate struct {
 }
 
 // Rowset returns the compiled form of a SELECT (the query or a subquery). Each SELECT is compiled once.
-func (c *Compiler) Rowset(bl *bind.QueryBlock) *CompiledBlock {
+func (c *Compiler) Rowset(bl *bind.QueryBlock) *CompiledSelect {
 	if rs, ok := c.Blocks[bl]; ok {
 		return rs
 	}
-	rs := &CompiledBlock{grouped: bl.Grouped, firstKey: bl.FirstKey, Distinct: bl.Distinct,
+	rs := &CompiledSelect{grouped: bl.Grouped, firstKey: bl.FirstKey, Distinct: bl.Distinct,
 		GroupBy: c.values(bl.GroupBy)}
 	c.Blocks[bl] = rs
 	for _, st := range bl.Steps {
@@ -84,7 +84,7 @@ func (c *Compiler) Rowset(bl *bind.QueryBlock) *CompiledBlock {
 	return rs
 }
 
-func (c *Compiler) projection(rs *CompiledBlock, bl *bind.QueryBlock) {
+func (c *Compiler) projection(rs *CompiledSelect, bl *bind.QueryBlock) {
 	switch {
 	case bl.Star:
 		star := c.starOf(bl)
@@ -110,13 +110,13 @@ func (c *Compiler) starOf(bl *bind.QueryBlock) syntax.Expr {
 }
 
 // OfItem reports whether the first source is the item itself.
-func (rs *CompiledBlock) OfItem() bool {
+func (rs *CompiledSelect) OfItem() bool {
 	return len(rs.Clauses) > 0 && rs.Clauses[0].kind == bind.StepItem
 }
 
 // BindPaths binds only the sources that are one path of the item, as in FROM c.a x, so that ORDER BY keys can
 // be computed before any rows are made. A path that the item does not have is undefined.
-func (rs *CompiledBlock) BindPaths(f *Frame) {
+func (rs *CompiledSelect) BindPaths(f *Frame) {
 	for i := range rs.Clauses {
 		if cl := &rs.Clauses[i]; cl.kind == bind.StepBind {
 			f.slots[cl.slot] = cl.x(f)
@@ -126,7 +126,7 @@ func (rs *CompiledBlock) BindPaths(f *Frame) {
 
 // Admits reports whether the WHERE conditions hold that use no name of this SELECT's FROM clause. They can
 // be tested before any row is made.
-func (rs *CompiledBlock) Admits(f *Frame) bool {
+func (rs *CompiledSelect) Admits(f *Frame) bool {
 	for _, d := range rs.First {
 		if d(f) != Yes {
 			return false
@@ -138,7 +138,7 @@ func (rs *CompiledBlock) Admits(f *Frame) bool {
 // Each binds the i-th and all later sources to each combination of values for which the conditions hold, in
 // nested order, and calls fn for each combination. It stops and returns false if fn returns false or an
 // error has occurred.
-func (rs *CompiledBlock) Each(f *Frame, i int, fn func() bool) bool {
+func (rs *CompiledSelect) Each(f *Frame, i int, fn func() bool) bool {
 	switch len(rs.Clauses) - i {
 	case 0:
 		return fn()
@@ -150,7 +150,7 @@ func (rs *CompiledBlock) Each(f *Frame, i int, fn func() bool) bool {
 
 // Bind binds the i-th source to each value for which its conditions hold, and calls fn for each. It stops and
 // returns false if fn returns false or the run has ended.
-func (rs *CompiledBlock) Bind(f *Frame, i int, fn func() bool) bool {
+func (rs *CompiledSelect) Bind(f *Frame, i int, fn func() bool) bool {
 	cl := &rs.Clauses[i]
 	switch cl.kind {
 	case bind.StepItem:
@@ -171,7 +171,7 @@ func (rs *CompiledBlock) Bind(f *Frame, i int, fn func() bool) bool {
 // BindTo binds the i-th source, which is a subquery, to the value v of a row of that subquery, and calls fn
 // if the conditions hold. If the source takes the elements of the value, it does so for each element. It
 // stops and returns false if fn returns false or the run has ended.
-func (rs *CompiledBlock) BindTo(f *Frame, i int, v jsondoc.Value, fn func() bool) bool {
+func (rs *CompiledSelect) BindTo(f *Frame, i int, v jsondoc.Value, fn func() bool) bool {
 	cl := &rs.Clauses[i]
 	if cl.kind == bind.StepFlatten {
 		return rs.elements(f, i, v, fn)
@@ -182,7 +182,7 @@ func (rs *CompiledBlock) BindTo(f *Frame, i int, v jsondoc.Value, fn func() bool
 
 // admit calls fn if the conditions of the i-th source of FROM hold, which is already bound to a value. It
 // returns false if fn has returned false or the run has ended.
-func (rs *CompiledBlock) admit(f *Frame, i int, fn func() bool) bool {
+func (rs *CompiledSelect) admit(f *Frame, i int, fn func() bool) bool {
 	if !f.Run.row() {
 		return false
 	}
@@ -194,7 +194,7 @@ func (rs *CompiledBlock) admit(f *Frame, i int, fn func() bool) bool {
 	return fn()
 }
 
-func (rs *CompiledBlock) elements(f *Frame, i int, array jsondoc.Value, fn func() bool) bool {
+func (rs *CompiledSelect) elements(f *Frame, i int, array jsondoc.Value, fn func() bool) bool {
 	if array.Kind() != jsondoc.Array {
 		return true
 	}
@@ -218,7 +218,7 @@ func emitDefined(v jsondoc.Value, fn func(jsondoc.Value) bool) bool {
 const SetEntry = 64
 
 // values calls fn for the value of each row of a subquery, until fn returns false.
-func (rs *CompiledBlock) values(f *Frame, fn func(jsondoc.Value) bool) bool {
+func (rs *CompiledSelect) values(f *Frame, fn func(jsondoc.Value) bool) bool {
 	held := 0
 	more := rs.collect(f, &held, func(row func() bool) bool { return !rs.Admits(f) || rs.Each(f, 0, row) },
 		fn)
@@ -229,7 +229,7 @@ func (rs *CompiledBlock) values(f *Frame, fn func(jsondoc.Value) bool) bool {
 // collect makes values from rows: feed calls its argument once for each row, and collect groups the rows,
 // drops duplicates and projects. It calls fn with each value. It returns false if fn has returned false or
 // the run has ended. It adds the bytes that it needs to held.
-func (rs *CompiledBlock) collect(f *Frame, held *int, feed func(row func() bool) bool,
+func (rs *CompiledSelect) collect(f *Frame, held *int, feed func(row func() bool) bool,
 	fn func(jsondoc.Value) bool) bool {
 	emit := func() bool { return emitDefined(rs.Value(f), fn) }
 	if rs.Distinct {

@@ -109,7 +109,7 @@ type Execution struct {
 	resume   cursor.SectionPosition // streaming form: beginning of the page in the current source
 	more     bool                   // there is another page
 	last     []byte                 // DISTINCT in order: the previous row
-	past     *eval.RowHashes        // DISTINCT in the order of rids: hashes of all previous rows
+	past     *eval.RowHashSet       // DISTINCT in the order of rids: hashes of all previous rows
 	// replay is set if the field past (the rows that earlier pages of a DISTINCT have returned) must be
 	// computed again from the documents that these pages have read
 	replay     bool
@@ -239,9 +239,9 @@ func (x *Execution) checkTime() error {
 }
 
 // scan iterates over the documents of a source whose rids are greater than after.
-func (x *Execution) scan(src source.Source, after uint64) source.Documents {
+func (x *Execution) scan(src source.Source, after uint64) source.DocumentIterator {
 	docs := src.Scan(after)
-	if s, ok := docs.(source.SkippingDocuments); ok {
+	if s, ok := docs.(source.SkippingDocumentIterator); ok {
 		s.Skip(x.skip)
 	}
 	return docs
@@ -271,7 +271,7 @@ func (x *Execution) passCounted(n int) error { return x.pass(n * lang.EntryWork)
 
 // Next advances docs to the next document and returns false at the end. If the run is traced, it measures the
 // time.
-func (x *Execution) Next(docs source.Documents) bool {
+func (x *Execution) Next(docs source.DocumentIterator) bool {
 	if !x.Opts.Trace || x.Run.Env.Elapsed == nil {
 		return docs.Next()
 	}
@@ -283,7 +283,7 @@ func (x *Execution) Next(docs source.Documents) bool {
 
 // enter makes a document the current one and reports whether it matches the conditions in the WHERE of a
 // SELECT that use only the document.
-func (x *Execution) enter(d source.Document, rs *eval.CompiledBlock) bool {
+func (x *Execution) enter(d source.Document, rs *eval.CompiledSelect) bool {
 	x.load(d)
 	return x.passes(rs)
 }
@@ -296,7 +296,7 @@ func (x *Execution) load(d source.Document) {
 	x.page.Stats.LoadedBytes += int64(len(x.f.Body))
 }
 
-func (x *Execution) passes(rs *eval.CompiledBlock) bool {
+func (x *Execution) passes(rs *eval.CompiledSelect) bool {
 	if !x.Opts.Trace || x.Run.Env.Elapsed == nil {
 		return x.fulfils(rs)
 	}
@@ -306,7 +306,7 @@ func (x *Execution) passes(rs *eval.CompiledBlock) bool {
 	return ok
 }
 
-func (x *Execution) fulfils(rs *eval.CompiledBlock) bool {
+func (x *Execution) fulfils(rs *eval.CompiledSelect) bool {
 	for _, d := range rs.First {
 		if d(x.f) != eval.Yes {
 			return false
@@ -325,7 +325,7 @@ func (x *Execution) fulfils(rs *eval.CompiledBlock) bool {
 
 // rows calls fn for each row of the current document, which has matched the conditions. It returns false if
 // fn has returned false or the run has ended.
-func (x *Execution) rows(rs *eval.CompiledBlock, fn func() bool) bool {
+func (x *Execution) rows(rs *eval.CompiledSelect, fn func() bool) bool {
 	x.rowInDoc = 0
 	if rs.OfItem() {
 		return rs.Each(x.f, 1, fn)

@@ -53,7 +53,7 @@ func (s *inMemorySource) find(position uint64) (int, bool) {
 }
 
 // Scan iterates over the values whose positions are greater than after.
-func (s *inMemorySource) Scan(after uint64) source.Documents {
+func (s *inMemorySource) Scan(after uint64) source.DocumentIterator {
 	i, found := s.find(after)
 	if found {
 		i++
@@ -71,13 +71,13 @@ func (s *inMemorySource) Fetch(rid uint64) (source.Document, bool, error) {
 }
 
 // Postings returns no rids, because a list has no index.
-func (s *inMemorySource) Postings([]byte) source.Postings { return &SortedRIDs{} }
+func (s *inMemorySource) Postings([]byte) source.PostingIterator { return &SortedRIDs{} }
 
 // Terms returns no entries, because a list has no index.
-func (s *inMemorySource) Terms(_, _ []byte, _ bool) source.Terms { return emptyIndexTerms{} }
+func (s *inMemorySource) Terms(_, _ []byte, _ bool) source.TermIterator { return emptyIndexTerms{} }
 
 // Partition returns false, because a list has no partitions.
-func (s *inMemorySource) Partition() (source.Postings, bool) { return nil, false }
+func (s *inMemorySource) Partition() (source.PostingIterator, bool) { return nil, false }
 
 // emptyIndexTerms is an iterator over index entries that returns none, for values in memory, which have no
 // index.
@@ -116,7 +116,7 @@ func (s *inMemoryScan) Close() error { return nil }
 // inMemoryDocument is a Value as a source.Document.
 type inMemoryDocument struct{ *InMemoryObject }
 
-// Complete marks the value as a source.CompleteDocument: its text includes its system properties.
+// Complete marks the value as a source.DocumentWithSystemProperties: its text includes its system properties.
 func (v *inMemoryDocument) Complete() {}
 
 // RID returns the position of the value.

@@ -45,7 +45,7 @@ func runValues(t *testing.T, text string, size int, list []exec.InMemoryObject) 
 	}
 }
 
-func TestValues(t *testing.T) {
+func TestQueryOverInMemorySource(t *testing.T) {
 	list := valueList(`{"id":"a","_rid":"A","n":3}`, `{"id":"b","_rid":"B", "n":1,"_ts":7}`,
 		`{"id":"c","tags":["x","y"]}`)
 	for text, want := range map[string]string{
@@ -73,10 +73,10 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestValuePages checks the number of pages, so that none has a cursor without a row after it. It also
-// checks that a page resumes at a cursor even if the object at that position has been removed from the
+// TestPagesOfInMemorySource checks the number of pages, so that none has a cursor without a row after it. It
+// also checks that a page resumes at a cursor even if the object at that position has been removed from the
 // list.
-func TestValuePages(t *testing.T) {
+func TestPagesOfInMemorySource(t *testing.T) {
 	list := valueList(`{"n":0}`, `{"n":1}`, `{"n":2}`, `{"n":3}`, `{"n":4}`, `{"n":5}`)
 	for text, want := range map[string]int{
 		"SELECT * FROM c": 3, "SELECT * FROM c ORDER BY c.n DESC": 3, "SELECT * FROM c WHERE c.n < 4": 2,

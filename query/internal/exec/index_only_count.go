@@ -131,7 +131,7 @@ func (x *Execution) countIn(src source.Source, dead []uint64) (n int64, err erro
 // countSpans counts the entries in spans that belong to live documents and match the conditions.
 func (x *Execution) countSpans(src source.Source, dead []uint64, spans []plan.KeySpan,
 	sieve *termFilter) (n int64, err error) {
-	if c, ok := src.(source.EntryCounter); ok && len(dead) == 0 && sieve == nil {
+	if c, ok := src.(source.IndexEntryCounter); ok && len(dead) == 0 && sieve == nil {
 		for _, s := range spans {
 			in, err := c.CountEntries(s.Lo, s.Hi, x.passCounted)
 			if x.passEntries(in); err != nil {

@@ -208,7 +208,7 @@ func (x *Execution) groupTerms(g *eval.Grouper, dead deadRIDs) error {
 	for i, src := range x.sources {
 		for _, s := range spans {
 			s.Lo = plan.Later(s.Lo, x.groupsFrom(g))
-			t := &termGroups{x: x, g: g, src: src, dead: dead[i], sieve: x.indexOnlyFilter(), hi: s.Hi,
+			t := &termGrouper{x: x, g: g, src: src, dead: dead[i], sieve: x.indexOnlyFilter(), hi: s.Hi,
 				first: i == 0}
 			for _, a := range g.Rowset.Aggs {
 				t.counts = t.counts || a.Name == "COUNT"
@@ -270,8 +270,8 @@ const skipFrom = 8
 // countFrom is the number of entries of one key after which the walk asks the source to count the others.
 const countFrom = 64
 
-// termGroups makes groups from the index terms of a path, for one source: each term is the key of a group.
-type termGroups struct {
+// termGrouper makes groups from the index terms of a path, for one source: each term is the key of a group.
+type termGrouper struct {
 	x      *Execution
 	g      *eval.Grouper
 	src    source.Source
@@ -281,7 +281,7 @@ type termGroups struct {
 	first  bool // this is the first source
 	hi     []byte
 
-	terms  source.Terms
+	terms  source.TermIterator
 	key    []byte
 	one    *eval.GroupState // the group of key
 	read   int              // entries of key that were read and counted
@@ -291,7 +291,7 @@ type termGroups struct {
 }
 
 // walk reads the index entries with keys from lo up to the end of the span.
-func (t *termGroups) walk(lo []byte) (err error) {
+func (t *termGrouper) walk(lo []byte) (err error) {
 	t.terms = t.src.Terms(lo, t.hi, false)
 	for more := t.terms.Next(); more && err == nil && !t.over; {
 		if err = t.x.passEntry(); err != nil {
@@ -314,9 +314,9 @@ func (t *termGroups) walk(lo []byte) (err error) {
 }
 
 // leap moves to the first entry after those of key. more is false if there is none.
-func (t *termGroups) leap() (more bool, err error) {
+func (t *termGrouper) leap() (more bool, err error) {
 	next := append(t.key, 0xFF)
-	if s, ok := t.terms.(source.SeekableTerms); ok {
+	if s, ok := t.terms.(source.SeekableTermIterator); ok {
 		return s.Seek(next), nil
 	}
 	err = t.terms.Close()
@@ -326,7 +326,7 @@ func (t *termGroups) leap() (more bool, err error) {
 
 // entry adds the index entry of a term (key) and a document (rid) to the term's group. If the term does not
 // decide whether the document matches, it reads the document.
-func (t *termGroups) entry(key []byte, rid uint64) error {
+func (t *termGrouper) entry(key []byte, rid uint64) error {
 	if !bytes.Equal(key, t.key) || t.key == nil {
 		t.key, t.one, t.read, t.rest, t.passed = append(t.key[:0], key...), nil, 0, 0, false
 		in, sure := t.sieve.take(key)
@@ -365,8 +365,8 @@ func (t *termGroups) entry(key []byte, rid uint64) error {
 // countRest counts the remaining entries of the current key without reading them. It uses the cached
 // number, if the source has one; after countFrom entries of the key it lets the source count them.
 // Otherwise it does nothing.
-func (t *termGroups) countRest() (err error) {
-	c, ok := t.src.(source.EntryCounter)
+func (t *termGrouper) countRest() (err error) {
+	c, ok := t.src.(source.IndexEntryCounter)
 	if p, far := t.src.(source.Prefetcher); far && p.Prefetches() > 0 {
 		ok = false // each count would need a round trip to the server of the data
 	}

@@ -133,7 +133,7 @@ func (wk *indexWalker) leave() error {
 	}
 	over := bytes.Compare(p.Lo, p.Hi) >= 0
 	wk.ahead, wk.group = false, wk.group[:0]
-	if s, ok := wk.terms.(source.SeekableTerms); ok && !wk.w.Reverse && !over {
+	if s, ok := wk.terms.(source.SeekableTermIterator); ok && !wk.w.Reverse && !over {
 		if wk.ahead = wk.x.passEntry() == nil && s.Seek(p.Lo); wk.ahead {
 			return nil
 		}

@@ -5,11 +5,11 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// fetchedDocuments is a source.Documents that fetches a document for each of a list of rids.
+// fetchedDocuments is a source.DocumentIterator that fetches a document for each of a list of rids.
 type fetchedDocuments struct {
 	x       *Execution
 	src     source.Source
-	rids    source.Postings
+	rids    source.PostingIterator
 	after   uint64 // returns only rids greater than this; if begun is set, any
 	begun   bool
 	ahead   []uint64     // read from rids and not yet fetched
@@ -99,7 +99,7 @@ func (d *fetchedDocuments) Close() error {
 
 // candidates returns the documents of a source that may match the conditions and have rids greater than
 // after, in the order of rids. every reports that the caller will read all of them, not just a page.
-func (x *Execution) candidates(src source.Source, after uint64, every bool) (source.Documents, error) {
+func (x *Execution) candidates(src source.Source, after uint64, every bool) (source.DocumentIterator, error) {
 	p, ok, err := x.pick(src, every)
 	if err != nil {
 		return nil, err
@@ -114,7 +114,7 @@ func (x *Execution) candidates(src source.Source, after uint64, every bool) (sou
 type termDocuments struct {
 	x     *Execution
 	src   source.Source
-	terms source.Terms
+	terms source.TermIterator
 	doc   source.Document
 	err   error
 }

@@ -13,30 +13,30 @@ import (
 // in ascending or descending order of rids. If the source cannot list them, all its documents are read.
 func (wk *indexWalker) without() orderedDocuments {
 	from := wk.resumedAt()
-	if shapes, ok := wk.src.(source.UndefinedPathLister); ok {
+	if shapes, ok := wk.src.(source.MissingPathLister); ok {
 		if rids, ok := shapes.Lacking(wk.w.Path, from, wk.w.Reverse); ok {
 			found := &unorderedDocuments{wk: wk}
 			docs := &fetchedDocuments{x: wk.x, src: wk.src, rids: rids, begun: true, allowed: wk.allowed,
 				skip: found.skip}
-			found.docs = &undefinedDocuments{docs, wk.x, wk.x.Plan.Order.Keys[0]}
+			found.docs = &undefinedValueDocuments{docs, wk.x, wk.x.Plan.Order.Keys[0]}
 			return found
 		}
 	}
-	return wk.x.newBatch(wk.src, wk.source, func() (source.Documents, error) {
-		return &undefinedDocuments{wk.x.scan(wk.src, 0), wk.x, wk.x.Plan.Order.Keys[0]}, nil
+	return wk.x.newBatch(wk.src, wk.source, func() (source.DocumentIterator, error) {
+		return &undefinedValueDocuments{wk.x.scan(wk.src, 0), wk.x, wk.x.Plan.Order.Keys[0]}, nil
 	})
 }
 
 // lacking iterates over the documents that do not have the GROUP BY path.
-func (x *Execution) lacking(src source.Source) (source.Documents, error) {
+func (x *Execution) lacking(src source.Source) (source.DocumentIterator, error) {
 	path := x.Plan.IndexOnly.Path
-	if shapes, ok := src.(source.UndefinedPathLister); ok {
+	if shapes, ok := src.(source.MissingPathLister); ok {
 		if rids, ok := shapes.Lacking(path, 0, false); ok {
 			docs := &fetchedDocuments{x: x, src: src, rids: rids, begun: true, skip: x.skip}
-			return &undefinedDocuments{docs, x, x.Plan.Rows.GroupBy[0]}, nil
+			return &undefinedValueDocuments{docs, x, x.Plan.Rows.GroupBy[0]}, nil
 		}
 	}
-	return &undefinedDocuments{x.scan(src, 0), x, x.Plan.Rows.GroupBy[0]}, nil
+	return &undefinedValueDocuments{x.scan(src, 0), x, x.Plan.Rows.GroupBy[0]}, nil
 }
 
 // resumedAt returns the rid at which to begin among the documents without the path.
@@ -56,7 +56,7 @@ func (wk *indexWalker) resumedAt() uint64 {
 // ORDER BY keys are equal.
 type unorderedDocuments struct {
 	wk    *indexWalker
-	docs  source.Documents
+	docs  source.DocumentIterator
 	rests bool // docs has stopped at an entry that has no document
 }
 
@@ -89,16 +89,16 @@ func (o *unorderedDocuments) Next() (bool, error) {
 func (o *unorderedDocuments) at() (*sortEntry, source.Document) { return &o.wk.entry, o.wk.doc }
 func (o *unorderedDocuments) close() error                      { return o.docs.Close() }
 
-// undefinedDocuments iterates over the documents for which value is undefined. Next makes each of them the
-// current one.
-type undefinedDocuments struct {
-	source.Documents
+// undefinedValueDocuments iterates over the documents for which value is undefined. Next makes each of them
+// the current one.
+type undefinedValueDocuments struct {
+	source.DocumentIterator
 	x     *Execution
 	value eval.ValueFunc
 }
 
-func (d *undefinedDocuments) Next() bool {
-	for d.x.pass(lang.RowWork) == nil && d.Documents.Next() {
+func (d *undefinedValueDocuments) Next() bool {
+	for d.x.pass(lang.RowWork) == nil && d.DocumentIterator.Next() {
 		d.x.f.Enter(d.Document())
 		d.x.Plan.Rows.BindPaths(d.x.f)
 		if d.value(d.x.f).Kind() == jsondoc.Undefined {

@@ -9,7 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// The iterators over rids. All of them implement source.Postings, so that they can be nested.
+// The iterators over rids. All of them implement source.PostingIterator, so that they can be nested.
 
 const (
 	// nexts is how many times an iterator calls Next before it calls SeekGE, which costs about as much as
@@ -18,7 +18,7 @@ const (
 )
 
 // advance moves an iterator to the first rid that is not less than rid. It returns false if there is none.
-func advance(p source.Postings, rid uint64) bool {
+func advance(p source.PostingIterator, rid uint64) bool {
 	for range nexts {
 		if p.RID() >= rid {
 			return true
@@ -40,7 +40,7 @@ func hasRID(rids []uint64, rid uint64) bool {
 }
 
 // closeAll closes iterators and returns the first error.
-func closeAll(list []source.Postings) (err error) {
+func closeAll(list []source.PostingIterator) (err error) {
 	for _, p := range list {
 		if e := p.Close(); err == nil {
 			err = e
@@ -52,7 +52,7 @@ func closeAll(list []source.Postings) (err error) {
 // RIDIntersection iterates over the rids that all lists contain. It leaps from one candidate of any list to
 // the next.
 type RIDIntersection struct {
-	List     []source.Postings
+	List     []source.PostingIterator
 	begun    bool
 	Pass     func() error // counts an entry
 	timedOut func() bool  // reports whether the time is over: see align; nil: there is no limit
@@ -122,8 +122,8 @@ func (x *RIDIntersection) Close() error {
 
 // RIDUnion iterates over the rids that any of the lists contains.
 type RIDUnion struct {
-	All  []source.Postings          // to be closed
-	live heap.Heap[source.Postings] // those that have not ended
+	All  []source.PostingIterator          // to be closed
+	live heap.Heap[source.PostingIterator] // those that have not ended
 	init bool
 }
 
@@ -155,7 +155,7 @@ func (u *RIDUnion) moved(ok bool) {
 func (u *RIDUnion) SeekGE(rid uint64) bool {
 	if !u.init {
 		u.init = true
-		u.live.Before = func(a, b source.Postings) bool { return a.RID() < b.RID() }
+		u.live.Before = func(a, b source.PostingIterator) bool { return a.RID() < b.RID() }
 		for _, p := range u.All {
 			if p.SeekGE(rid) {
 				u.live.List = append(u.live.List, p)
@@ -214,7 +214,7 @@ func (g *SortedRIDs) Close() error {
 
 // list opens an index access of the plan that reads only posting lists. It returns the sorted rids of the
 // access's candidate documents.
-func (x *Execution) list(src source.Source, a plan.IndexAccess) source.Postings {
+func (x *Execution) list(src source.Source, a plan.IndexAccess) source.PostingIterator {
 	switch a := a.(type) {
 	case *plan.KeysAccess:
 		if len(a.Keys) == 1 {
@@ -225,23 +225,23 @@ func (x *Execution) list(src source.Source, a plan.IndexAccess) source.Postings 
 			u.All = append(u.All, src.Postings(key))
 		}
 		return u
-	case *plan.AllOfAccess:
+	case *plan.IntersectionAccess:
 		return x.intersect(x.listsOf(src, a.List))
-	case *plan.AnyOfAccess:
+	case *plan.UnionAccess:
 		return &RIDUnion{All: x.listsOf(src, a.List)}
 	}
 	return &SortedRIDs{}
 }
 
-func (x *Execution) listsOf(src source.Source, list []plan.IndexAccess) []source.Postings {
-	open := make([]source.Postings, len(list))
+func (x *Execution) listsOf(src source.Source, list []plan.IndexAccess) []source.PostingIterator {
+	open := make([]source.PostingIterator, len(list))
 	for i, a := range list {
 		open[i] = x.list(src, a)
 	}
 	return open
 }
 
-func (x *Execution) intersect(list []source.Postings) source.Postings {
+func (x *Execution) intersect(list []source.PostingIterator) source.PostingIterator {
 	return &RIDIntersection{List: list, Pass: x.passEntry, timedOut: x.isTimedOut}
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// TestPostingsAgree compares the iterators with sets, by steps and seeks in turn.
-func TestPostingsAgree(t *testing.T) {
+// TestRIDIterators compares the iterators with sets, by steps and seeks in turn.
+func TestRIDIterators(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 4))
 		var lists [][]uint64
@@ -38,7 +38,7 @@ func TestPostingsAgree(t *testing.T) {
 				some = append(some, v)
 			}
 		}
-		open := func() (list []source.Postings) {
+		open := func() (list []source.PostingIterator) {
 			for _, rids := range lists {
 				list = append(list, &exec.SortedRIDs{Rids: rids})
 			}
@@ -49,13 +49,13 @@ func TestPostingsAgree(t *testing.T) {
 			&exec.RIDIntersection{List: open(), Pass: func() error { entries++; return nil }}, all)
 		checkPostings(t, r, "union", &exec.RIDUnion{All: open()}, some)
 		checkPostings(t, r, "both",
-			&exec.RIDIntersection{List: []source.Postings{&exec.RIDUnion{All: open()},
+			&exec.RIDIntersection{List: []source.PostingIterator{&exec.RIDUnion{All: open()},
 				&exec.SortedRIDs{Rids: all}},
 				Pass: func() error { entries++; return nil }}, all)
 	}
 }
 
-func checkPostings(t *testing.T, r *rand.Rand, name string, p source.Postings, want []uint64) {
+func checkPostings(t *testing.T, r *rand.Rand, name string, p source.PostingIterator, want []uint64) {
 	t.Helper()
 	at := uint64(0)
 	for {

@@ -15,7 +15,7 @@ type sortedBatch struct {
 	x        *Execution
 	src      source.Source
 	source   int
-	open     func() (source.Documents, error) // opens the documents to sort
+	open     func() (source.DocumentIterator, error) // opens the documents to sort
 	room     int
 	held     int                  // bytes of heap
 	heap     heap.Heap[sortEntry] // while filling: the last entry on top; then sorted
@@ -45,7 +45,7 @@ func (x *Execution) room() int {
 	return int(min(n+x.done.Offset, maxRoom)) + 1
 }
 
-func (x *Execution) newBatch(src source.Source, source int, open func() (source.Documents,
+func (x *Execution) newBatch(src source.Source, source int, open func() (source.DocumentIterator,
 	error)) *sortedBatch {
 	last := func(a, c sortEntry) bool { return x.compare(&a, &c) > 0 }
 	return &sortedBatch{x: x, src: src, source: source, open: open, room: x.room(),

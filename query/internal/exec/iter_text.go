@@ -25,7 +25,7 @@ type textRankedDocuments struct {
 	allowed *allowedRIDs // documents that can become rows; nil: many, or unknown
 	scores  textScores
 	heap    heap.Heap[DocumentDistance] // the scores are negated, so that the best is the least
-	texts   source.Terms                // all texts, the latest first; nil unless they are being read
+	texts   source.TermIterator         // all texts, the latest first; nil unless they are being read
 	begun   bool                        // texts has been opened
 	rest    orderedDocuments            // documents without a text
 	entry   sortEntry
@@ -137,15 +137,15 @@ func (t *textRankedDocuments) take(e DocumentDistance) (bool, error) {
 // openRest continues with the documents without a text.
 func (t *textRankedDocuments) openRest() {
 	x := t.x
-	t.rest = x.newBatch(t.src, t.source, func() (source.Documents, error) {
-		var docs source.Documents
+	t.rest = x.newBatch(t.src, t.source, func() (source.DocumentIterator, error) {
+		var docs source.DocumentIterator
 		var err error
 		if t.allowed != nil {
 			docs = &fetchedDocuments{x: x, src: t.src, rids: &SortedRIDs{Rids: t.allowed.rids}, skip: x.skip}
 		} else {
 			docs, err = x.candidates(t.src, 0, true)
 		}
-		return &undefinedDocuments{docs, x, x.Plan.Order.Texts.String}, err
+		return &undefinedValueDocuments{docs, x, x.Plan.Order.Texts.String}, err
 	})
 }
 

@@ -41,7 +41,7 @@ func (x *Execution) openNearest(src source.Source, at int, found *allowedRIDs) (
 	case found != nil:
 		return x.sortOf(src, at, found.rids, nil), nil
 	}
-	return x.newBatch(src, at, func() (source.Documents, error) { return x.candidates(src, 0, true) }), nil
+	return x.newBatch(src, at, func() (source.DocumentIterator, error) { return x.candidates(src, 0, true) }), nil
 }
 
 func (n *nearestDocuments) Next() (bool, error) {
@@ -83,15 +83,15 @@ func (n *nearestDocuments) Next() (bool, error) {
 // openRest continues with the documents without a distance.
 func (n *nearestDocuments) openRest() {
 	x := n.x
-	n.rest = x.newBatch(n.src, n.source, func() (source.Documents, error) {
-		var docs source.Documents
+	n.rest = x.newBatch(n.src, n.source, func() (source.DocumentIterator, error) {
+		var docs source.DocumentIterator
 		var err error
 		if n.all.allowed != nil {
 			docs = &fetchedDocuments{x: x, src: n.src, rids: &SortedRIDs{Rids: n.all.without}, skip: x.skip}
 		} else {
 			docs, err = x.candidates(n.src, 0, true)
 		}
-		return &undefinedDocuments{docs, x, x.Plan.Order.Keys[0]}, err
+		return &undefinedValueDocuments{docs, x, x.Plan.Order.Keys[0]}, err
 	})
 }
 

@@ -18,21 +18,21 @@ import (
 // indexWalker iterates over the documents of a source in the order of an index. An index key is cut if the
 // value is long, and the key of an array or object holds only the type. Documents that share such an inexact
 // key form a run: the walker reads and sorts them. Documents that do not have the path have no key in a range
-// index; the walker gets them from source.UndefinedPathLister.
+// index; the walker gets them from source.MissingPathLister.
 type indexWalker struct {
 	x       *Execution
 	src     source.Source
 	source  int
-	w       *plan.OrderedWalk
-	parts   []indexWalkPart // remaining parts, in the order of the query
-	terms   source.Terms    // of the first part, while it is being walked
-	found   []byte          // key of the current entry
-	rid     uint64          // rid of the current entry
-	group   []uint64        // the remaining rids of the current key, the last one first
-	ahead   bool            // terms is already at the entry after the current one
-	key     []byte          // the last key that was found to be exact
-	misses  int             // entries without a matching document
-	allowed *allowedRIDs    // documents that may match; nil: any
+	w       *plan.OrderedIndexScan
+	parts   []indexWalkPart     // remaining parts, in the order of the query
+	terms   source.TermIterator // of the first part, while it is being walked
+	found   []byte              // key of the current entry
+	rid     uint64              // rid of the current entry
+	group   []uint64            // the remaining rids of the current key, the last one first
+	ahead   bool                // terms is already at the entry after the current one
+	key     []byte              // the last key that was found to be exact
+	misses  int                 // entries without a matching document
+	allowed *allowedRIDs        // documents that may match; nil: any
 	// maxSkips is how many entries without a match the walk may skip, in addition to some for each match,
 	// before it is restricted or replaced (see adaptiveIndexWalk); 0: any number
 	maxSkips int
@@ -60,7 +60,7 @@ type indexWalkPart struct {
 	undefined bool
 }
 
-func (x *Execution) newWalk(src source.Source, source int, w *plan.OrderedWalk) *indexWalker {
+func (x *Execution) newWalk(src source.Source, source int, w *plan.OrderedIndexScan) *indexWalker {
 	wk := &indexWalker{x: x, src: src, source: source, w: w, wanted: x.page.Stats.Matched}
 	for _, s := range w.Spans {
 		wk.parts = append(wk.parts, indexWalkPart{KeySpan: s})
@@ -392,7 +392,7 @@ func (wk *indexWalker) run(key []byte) error {
 	if bytes.Compare(p.Lo, p.Hi) >= 0 {
 		wk.parts = wk.parts[1:]
 	}
-	wk.sub = wk.x.newBatch(wk.src, wk.source, func() (source.Documents, error) {
+	wk.sub = wk.x.newBatch(wk.src, wk.source, func() (source.DocumentIterator, error) {
 		terms := wk.x.prefetchTerms(wk.src, wk.src.Terms(lo, hi, false), nil)
 		return &termDocuments{x: wk.x, src: wk.src, terms: terms}, nil
 	})

@@ -7,7 +7,7 @@ import "github.com/mayflydb/mayfly/query/internal/eval"
 // leaves it to the next page.
 type PageState struct {
 	// DISTINCT without a matching ORDER BY: the rows that have been returned; nil: none
-	hashes  *eval.RowHashes
+	hashes  *eval.RowHashSet
 	spilled *spilledRows
 }
 

@@ -22,9 +22,9 @@ func tens() []exec.InMemoryObject {
 	return valueList(texts...)
 }
 
-// TestPagesJoin checks with several queries that the rows of all pages together are the rows of a single
-// large page, for pages of 1 to 4 rows.
-func TestPagesJoin(t *testing.T) {
+// TestPagesMatchSinglePage checks with several queries that the rows of all pages together are the rows of a
+// single large page, for pages of 1 to 4 rows.
+func TestPagesMatchSinglePage(t *testing.T) {
 	for _, text := range []string{
 		"SELECT VALUE c.n FROM c",
 		"SELECT VALUE c.n FROM c WHERE c.m = 1",

@@ -46,9 +46,9 @@ func TestCondition(t *testing.T) {
 	}
 }
 
-// TestConditionStops checks that Match of a condition with an expensive subquery ends when its context
-// ends.
-func TestConditionStops(t *testing.T) {
+// TestConditionEndsWithContext checks that Match of a condition with an expensive subquery ends when its
+// context ends.
+func TestConditionEndsWithContext(t *testing.T) {
 	c, err := exec.PrepareCondition("FROM c WHERE (SELECT VALUE COUNT(1) FROM a IN c.l JOIN b IN c.l JOIN "+
 		"d IN c.l "+
 		"JOIN e IN c.l) < 0", bind.ContainerInfo{})

@@ -222,7 +222,7 @@ func (c accessPathChoice) String() string {
 
 // pick returns the rids of the documents that may match, in order. ok is false if all documents have to be
 // scanned. every reports that the caller reads all matching documents, not just a page.
-func (x *Execution) pick(src source.Source, every bool) (_ source.Postings, ok bool, err error) {
+func (x *Execution) pick(src source.Source, every bool) (_ source.PostingIterator, ok bool, err error) {
 	p := x.newProbes(src, func(a plan.IndexAccess) bool {
 		s, ok := a.(*plan.SpansAccess)
 		return every || !ok || !s.Whole
@@ -261,8 +261,8 @@ func (x *Execution) pick(src source.Source, every bool) (_ source.Postings, ok b
 
 // lists intersects the posting lists alone. It returns false if the only posting list is the one of the
 // logical partition, which a scan uses anyway.
-func (p *accessPathProbes) lists() (source.Postings, bool, error) {
-	var list []source.Postings
+func (p *accessPathProbes) lists() (source.PostingIterator, bool, error) {
+	var list []source.PostingIterator
 	for _, w := range p.paths {
 		if w.access != nil && w.lists() && len(list) < plan.MaxOpen {
 			list = append(list, p.x.list(p.src, w.access))
@@ -286,14 +286,14 @@ func (p *accessPathProbes) lists() (source.Postings, bool, error) {
 // shortest returns the rids that are in all access paths that have been read completely. If they are many, it
 // also intersects them, while they are iterated, with the posting lists that have not been read, so that
 // fewer documents are read.
-func (p *accessPathProbes) shortest() source.Postings {
+func (p *accessPathProbes) shortest() source.PostingIterator {
 	rids := p.rids()
-	var first source.Postings = &SortedRIDs{Rids: rids, release: p.release}
+	var first source.PostingIterator = &SortedRIDs{Rids: rids, release: p.release}
 	p.note("rids, " + strconv.Itoa(len(rids)))
 	if len(rids) <= p.x.tune.Leap {
 		return first
 	}
-	list := []source.Postings{first}
+	list := []source.PostingIterator{first}
 	for _, w := range p.paths {
 		if w.done || !w.lists() {
 			continue

@@ -70,7 +70,7 @@ func (x *Execution) openOrder(src source.Source, source int) (orderedDocuments, 
 // recent returns a walk over one partition of a source, if a composite index begins with the paths of the
 // partition key and continues with the keys of ORDER BY. It returns nil otherwise. The conditions of the
 // query need not contain the partition key, since the scope is already limited to it.
-func (x *Execution) recent(src source.Source) *plan.OrderedWalk {
+func (x *Execution) recent(src source.Source) *plan.OrderedIndexScan {
 	in, ok := src.(source.PartitionKeyReporter)
 	if !ok || x.Plan.Order.Vectors != nil {
 		return nil
@@ -88,7 +88,7 @@ func (x *Execution) recent(src source.Source) *plan.OrderedWalk {
 			ok = ok && c.Keys[i].Path.Equal(path)
 		}
 		if ok {
-			w := &plan.OrderedWalk{Composite: c, Fixed: values, Reverse: reverse}
+			w := &plan.OrderedIndexScan{Composite: c, Fixed: values, Reverse: reverse}
 			lo, hi, _ := c.Interval(values...)
 			w.Spans = []plan.KeySpan{{Lo: lo, Hi: hi}}
 			w.Narrow(values, x.Plan.Top.Order, x.Plan.Constraints)
@@ -102,7 +102,7 @@ func unrouted(k *bind.OrderKey) bool { return k.Route == nil }
 
 // sortOf sorts the documents of rids that come after an entry.
 func (x *Execution) sortOf(src source.Source, at int, rids []uint64, after *sortEntry) *sortedBatch {
-	b := x.newBatch(src, at, func() (source.Documents, error) {
+	b := x.newBatch(src, at, func() (source.DocumentIterator, error) {
 		return &fetchedDocuments{x: x, src: src, rids: &SortedRIDs{Rids: rids}, skip: x.skip}, nil
 	})
 	b.after = after
@@ -129,7 +129,7 @@ type adaptiveIndexWalk struct {
 	last   *sortEntry // last entry returned by the walk
 }
 
-func (x *Execution) watch(src source.Source, source int, w *plan.OrderedWalk) *adaptiveIndexWalk {
+func (x *Execution) watch(src source.Source, source int, w *plan.OrderedIndexScan) *adaptiveIndexWalk {
 	wk := x.newWalk(src, source, w)
 	within := w != x.Plan.Order.Walk // the walk covers only the partition
 	if len(x.Plan.AccessPaths) > 0 || !within && isScoped(src) {

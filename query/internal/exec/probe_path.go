@@ -53,7 +53,7 @@ type entryStepper interface {
 
 // postingStepper reads a posting list (the sorted rids of one index key) one rid at a time, as an
 // entryStepper.
-type postingStepper struct{ source.Postings }
+type postingStepper struct{ source.PostingIterator }
 
 func (s postingStepper) step() (uint64, bool, bool) {
 	if !s.Next() {
@@ -64,7 +64,7 @@ func (s postingStepper) step() (uint64, bool, bool) {
 
 // keyRangeStepper reads the rids of a range of index keys. sieve tests the terms; nil: all pass.
 type keyRangeStepper struct {
-	source.Terms
+	source.TermIterator
 	sieve *termFilter
 }
 
@@ -83,18 +83,18 @@ func (s keyRangeStepper) step() (uint64, bool, bool) {
 // multiKeyStepper reads the index entries of a list of keys with one iterator over the index, in the order of
 // the keys.
 type multiKeyStepper struct {
-	source.Terms
-	seek source.SeekableTerms // Terms; nil: it cannot seek
-	keys [][]byte             // sorted; keys before the current entry are removed
-	far  bool                 // the walk has not reached the first key yet
+	source.TermIterator
+	seek source.SeekableTermIterator // Terms; nil: it cannot seek
+	keys [][]byte                    // sorted; keys before the current entry are removed
+	far  bool                        // the walk has not reached the first key yet
 }
 
 func newKeysStepper(src source.Source, keys [][]byte) entryStepper {
 	keys = slices.Clone(keys)
 	slices.SortFunc(keys, bytes.Compare)
 	terms := src.Terms(keys[0], append(bytes.Clone(keys[len(keys)-1]), 0xFF), false)
-	seek, _ := terms.(source.SeekableTerms)
-	return &multiKeyStepper{Terms: terms, seek: seek, keys: keys}
+	seek, _ := terms.(source.SeekableTermIterator)
+	return &multiKeyStepper{TermIterator: terms, seek: seek, keys: keys}
 }
 
 func (s *multiKeyStepper) step() (rid uint64, ok, more bool) {
@@ -135,9 +135,9 @@ func (x *Execution) steppers(src source.Source, a plan.IndexAccess) (list []func
 			list = append(list,
 				func() entryStepper { return keyRangeStepper{src.Terms(s.Lo, s.Hi, false), sieve} })
 		}
-	case *plan.AllOfAccess:
+	case *plan.IntersectionAccess:
 		list = append(list, func() entryStepper { return postingStepper{x.list(src, a)} })
-	case *plan.AnyOfAccess:
+	case *plan.UnionAccess:
 		for _, one := range a.List {
 			list = append(list, x.steppers(src, one)...)
 		}

@@ -70,13 +70,13 @@ func (x *Execution) liveDocuments(src source.Source) (p *liveRIDSet, few bool, e
 	return p, scoped && len(p.members) <= FewMembers, err
 }
 
-// ridFilter reports whether rids, which are passed in ascending order, are those of live documents.
-type ridFilter struct {
+// liveRIDFilter reports whether rids, which are passed in ascending order, are those of live documents.
+type liveRIDFilter struct {
 	p            *liveRIDSet
 	member, dead int // indexes of the first rids not less than the last one tested
 }
 
-func (s *ridFilter) accepts(rid uint64) bool {
+func (s *liveRIDFilter) accepts(rid uint64) bool {
 	for s.dead < len(s.p.dead) && s.p.dead[s.dead] < rid {
 		s.dead++
 	}

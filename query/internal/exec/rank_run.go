@@ -112,7 +112,7 @@ func (x *Execution) emitRanked(documents []rankedDocument, row func() bool) (mor
 func (x *Execution) rankedDocuments(parts []rankScoreState, indexed bool) ([]rankedDocument, error) {
 	var list []rankedDocument
 	for i, src := range x.sources {
-		docs := source.Documents(nil)
+		docs := source.DocumentIterator(nil)
 		if indexed {
 			var err error
 			if docs, err = x.candidates(src, 0, true); err != nil {
@@ -130,7 +130,7 @@ func (x *Execution) rankedDocuments(parts []rankScoreState, indexed bool) ([]ran
 	return list, nil
 }
 
-func (x *Execution) rankSource(source int, docs source.Documents, parts []rankScoreState,
+func (x *Execution) rankSource(source int, docs source.DocumentIterator, parts []rankScoreState,
 	gather bool) (list []rankedDocument,
 	err error) {
 	defer func() {
@@ -185,7 +185,7 @@ func (x *Execution) measure(d *rankedDocument, r *rankScoreState, gather bool) {
 		tokens := x.Run.CallContext.Words(v, r.Spoken)
 		length = len(tokens)
 		for i := range r.Terms {
-			counts = append(counts, r.Terms[i].CountFor(&x.Run.CallContext.WorkMeter, tokens))
+			counts = append(counts, r.Terms[i].CountFor(&x.Run.CallContext.ResourceLimiter, tokens))
 		}
 	}
 	d.scores, d.length, d.counts = append(d.scores, math.NaN()), append(d.length, length), append(d.counts,

@@ -134,7 +134,7 @@ func (x *Execution) eachText(src source.Source, sets *liveRIDSet, path index.Pat
 			err = e
 		}
 	}()
-	alive := ridFilter{p: sets}
+	alive := liveRIDFilter{p: sets}
 	for terms.Next() {
 		if err := x.passEntry(); err != nil {
 			return err
@@ -231,7 +231,7 @@ func (x *Execution) similarWords(src source.Source, path index.Path, word string
 			}
 		} else if same++; same == nexts && err == nil { // many texts have this word
 			behind := append(bytes.Clone(last), 0xFF)
-			if s, ok := terms.(source.SeekableTerms); ok {
+			if s, ok := terms.(source.SeekableTermIterator); ok {
 				if !s.Seek(behind) {
 					break
 				}
@@ -266,7 +266,7 @@ func (x *Execution) phrase(src source.Source, r *plan.CompiledRankScore, t *lang
 		}
 		x.load(d)
 		x.Plan.Rows.BindPaths(x.f)
-		n := t.CountFor(&x.Run.CallContext.WorkMeter, x.Run.CallContext.Words(r.Text(x.f), r.Spoken))
+		n := t.CountFor(&x.Run.CallContext.ResourceLimiter, x.Run.CallContext.Words(r.Text(x.f), r.Spoken))
 		if n > 0 {
 			list.add(rid, uint64(n), uint64(all.lengths[i]))
 		}

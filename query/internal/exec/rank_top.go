@@ -43,7 +43,7 @@ type topRankedDocuments struct {
 	allowed [][]uint64
 	heap    heap.Heap[scoredDocument]
 	near    []*vectorDistances // distances that come after those in the heap, by source
-	rest    source.Documents
+	rest    source.DocumentIterator
 	at      int  // the source of rest
 	zero    bool // rest returns texts that score 0; if not set, documents without a score
 }
@@ -172,7 +172,7 @@ func (b *topRankedDocuments) wants() bool {
 
 // openRest opens an iterator that includes all documents that were not in the heap. It reads all texts,
 // unless a condition narrows them down.
-func (b *topRankedDocuments) openRest(src source.Source) (source.Documents, error) {
+func (b *topRankedDocuments) openRest(src source.Source) (source.DocumentIterator, error) {
 	x := b.x
 	if b.allowed != nil {
 		return &fetchedDocuments{x: x, src: src, rids: &SortedRIDs{Rids: b.allowed[b.at]}, skip: x.skip}, nil

@@ -34,11 +34,11 @@ func (x *Execution) runNode(i int, row func() bool) bool {
 	switch n := x.Plan.Nodes[i].(type) {
 	case *plan.LimitNode:
 		return x.runPage(in)
-	case plan.DistinctSet:
+	case plan.DistinctSetNode:
 		return x.runDistinctSet(in, row)
-	case plan.DistinctAdjacentRows:
+	case plan.DistinctAdjacentNode:
 		return x.runDistinctNeighbours(in, row)
-	case plan.DistinctPages:
+	case plan.DistinctAcrossPagesNode:
 		return x.runDistinctPages(in, row)
 	case *plan.ProjectNode:
 		return x.runProject(n, in, row)

@@ -11,7 +11,7 @@ import (
 // sortAll sorts the documents of a source. The first page keeps only the documents that it needs, in memory.
 // A later page sorts all of them, in files if they are many, and the pages after it continue there.
 func (x *Execution) sortAll(src source.Source, at int) *sortedBatch {
-	b := x.newBatch(src, at, func() (source.Documents, error) { return x.candidates(src, 0, true) })
+	b := x.newBatch(src, at, func() (source.DocumentIterator, error) { return x.candidates(src, 0, true) })
 	b.whole = true
 	return b
 }

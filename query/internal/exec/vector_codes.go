@@ -141,7 +141,7 @@ func (d *vectorDistances) settle() error {
 func (d *vectorDistances) lookAt(rid uint64) error {
 	d.x.Run.Use(8, "ORDER BY")
 	d.candidates.looked = append(d.candidates.looked, rid)
-	value, ok, err := d.src.(source.EntryReader).Value(d.v.Key, rid)
+	value, ok, err := d.src.(source.IndexEntryReader).Value(d.v.Key, rid)
 	if err != nil || !ok {
 		return err
 	}

@@ -61,7 +61,7 @@ func (x *Execution) OpenDistances(src source.Source, v *plan.VectorOrder, only *
 		return c < 0
 	}
 	read := d.walk
-	if _, ok := src.(source.EntryReader); ok && only != nil {
+	if _, ok := src.(source.IndexEntryReader); ok && only != nil {
 		read = d.lookUp
 	} else if ok && v.Codes != nil {
 		read = d.walkCodes
@@ -120,7 +120,7 @@ func (d *vectorDistances) each(key []byte, fn func(rid uint64, value []byte) (bo
 // many; the query is then run without the index.
 func (d *vectorDistances) lookUp() (usable bool, err error) {
 	for _, rid := range d.allowed.rids {
-		value, ok, err := d.src.(source.EntryReader).Value(d.v.Key, rid)
+		value, ok, err := d.src.(source.IndexEntryReader).Value(d.v.Key, rid)
 		if err != nil {
 			return false, err
 		}

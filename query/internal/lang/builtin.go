@@ -41,7 +41,7 @@ func (b *Builtin) Accepts(n int) bool { return n >= b.Min && (b.Max < 0 || n <= 
 type CallContext struct {
 	// limits of the run; functions that do more work than one pass over their arguments call Spend
 	// themselves
-	WorkMeter
+	ResourceLimiter
 	Now    time.Time // for GetCurrentDateTime and related functions; see moment
 	Clock  func() time.Time
 	Stale  bool           // the clock has to be read again, since a new row has begun

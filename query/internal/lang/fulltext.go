@@ -66,7 +66,7 @@ func fullTextContains(combine func(int, func(int) jsondoc.Value) jsondoc.Value) 
 		tokens := c.Words(args[0], c.Language)
 		return combine(len(terms),
 			func(i int) jsondoc.Value {
-				return jsondoc.BoolValue(terms[i].CountFor(&c.WorkMeter,
+				return jsondoc.BoolValue(terms[i].CountFor(&c.ResourceLimiter,
 					tokens) > 0)
 			})
 	}
@@ -99,7 +99,7 @@ func fnFullTextScore(c *CallContext, args []jsondoc.Value) jsondoc.Value {
 	tokens := c.Words(args[0], c.Language)
 	counts := c.terms.counts[:0]
 	for i := range terms {
-		counts = append(counts, terms[i].CountFor(&c.WorkMeter, tokens))
+		counts = append(counts, terms[i].CountFor(&c.ResourceLimiter, tokens))
 	}
 	c.terms.counts = counts
 	scores := NewBM25(args[2].Num(), args[3].Num(), hits)

@@ -75,13 +75,14 @@ func TestLikePrefix(t *testing.T) {
 // TestLikeIsFast matches a LIKE pattern for which a matcher that backtracks would need exponential time.
 func TestLikeIsFast(t *testing.T) {
 	text := strings.Repeat("a", 20_000)
-	if CompileLike(strings.Repeat("%a", 1000)+"b", 0, false).Match(&WorkMeter{}, []byte(text)) {
+	if CompileLike(strings.Repeat("%a", 1000)+"b", 0, false).Match(&ResourceLimiter{}, []byte(text)) {
 		t.Error("there is no b")
 	}
 }
 
-// TestGrowth checks that functions whose result would exceed MaxText return undefined without building it.
-func TestGrowth(t *testing.T) {
+// TestResultSizeLimit checks that functions whose result would exceed MaxText return undefined without
+// building it.
+func TestResultSizeLimit(t *testing.T) {
 	c := testCall()
 	megabyte := jsondoc.StringValue(strings.Repeat("ab", 1<<19))
 	call := func(name string, args ...jsondoc.Value) jsondoc.Value {

@@ -120,7 +120,7 @@ func (p *LikePattern) Begins() bool {
 }
 
 // Match reports whether the whole text matches the pattern.
-func (p *LikePattern) Match(m *WorkMeter, text []byte) bool {
+func (p *LikePattern) Match(m *ResourceLimiter, text []byte) bool {
 	if !m.Spend(len(text)) {
 		return false
 	}
@@ -206,5 +206,5 @@ func OpLike(c *CallContext, v jsondoc.Value, p *LikePattern) jsondoc.Value {
 	if p == nil || v.Kind() != jsondoc.String {
 		return Undefined
 	}
-	return jsondoc.BoolValue(p.Match(&c.WorkMeter, c.str(0, v)))
+	return jsondoc.BoolValue(p.Match(&c.ResourceLimiter, c.str(0, v)))
 }

@@ -56,15 +56,15 @@ func (t *TextTerm) count(tokens []index.TextToken) (n int) {
 
 // CountFor returns how often the term occurs in a text. It reports its work to the meter, and returns 0 if
 // the run has ended.
-func (t *TextTerm) CountFor(m *WorkMeter, tokens []index.TextToken) int {
+func (t *TextTerm) CountFor(m *ResourceLimiter, tokens []index.TextToken) int {
 	if !m.Spend(TokenWork * len(tokens) * (1 + t.Distance)) {
 		return 0
 	}
 	return t.count(tokens)
 }
 
-// TokenWork is the work, in units of WorkMeter.Spend, of comparing a word of a text with a term exactly. A
-// fuzzy comparison costs as much again for each letter of edit distance.
+// TokenWork is the work, in units of ResourceLimiter.Spend, of comparing a word of a text with a term
+// exactly. A fuzzy comparison costs as much again for each letter of edit distance.
 const TokenWork = 32
 
 // at reports whether the tokens begin with the term.

@@ -18,27 +18,27 @@ const (
 	// LookEvery is how much work is done between two checks of the time. A unit of work is about one byte
 	// that is read.
 	LookEvery = 256 << 10
-	// RowWork is the work, in units of WorkMeter.Spend, of producing one row from a source such as a
+	// RowWork is the work, in units of ResourceLimiter.Spend, of producing one row from a source such as a
 	// container. It does not include what the query does with the row.
 	RowWork = 256
-	// EntryWork is the work, in units of WorkMeter.Spend, of reading one index entry.
+	// EntryWork is the work, in units of ResourceLimiter.Spend, of reading one index entry.
 	EntryWork = 64
 	// heldArgument is the minimum size in bytes of a value that is counted as memory while other operands
 	// are evaluated.
 	heldArgument = 4 << 10
 	// maxMade is the maximum size in bytes of a value or a row that a query computes.
 	maxMade = 16 << 20
-	// MaxFolding is the maximum number of checks of the time (WorkMeter.Look) while constants are folded.
+	// MaxFolding is the maximum number of checks of the time (ResourceLimiter.Look) while constants are folded.
 	MaxFolding = 32
 )
 
 // errCostly ends the folding of a constant that is too expensive to compute before the query runs.
 var errCostly = errors.New("query: too costly to be calculated in advance")
 
-// WorkMeter enforces the limits of time, work and memory of one run of a query. Loops report their work to
-// Spend and end if it returns false. After each LookEvery units of work Spend checks the context and the
-// elapsed time. The zero WorkMeter has no limits.
-type WorkMeter struct {
+// ResourceLimiter enforces the limits of time, work and memory of one run of a query. Loops report their work
+// to Spend and end if it returns false. After each LookEvery units of work Spend checks the context and the
+// elapsed time. The zero ResourceLimiter has no limits.
+type ResourceLimiter struct {
 	Ctx     context.Context
 	Elapsed func() time.Duration
 	Limit   time.Duration // of Elapsed; 0: no limit
@@ -59,7 +59,7 @@ type WorkMeter struct {
 
 // Spend counts n units of work. It returns false if the run has ended; results computed afterwards are
 // discarded.
-func (m *WorkMeter) Spend(n int) bool {
+func (m *ResourceLimiter) Spend(n int) bool {
 	if m.Left -= n; m.Left < 0 {
 		m.Look()
 	}
@@ -67,7 +67,7 @@ func (m *WorkMeter) Spend(n int) bool {
 }
 
 // Look checks the context and the elapsed time, and returns false if the run has ended.
-func (m *WorkMeter) Look() bool {
+func (m *ResourceLimiter) Look() bool {
 	m.Left = LookEvery
 	if m.Looks > 0 {
 		if m.Looks--; m.Looks == 0 {
@@ -90,10 +90,10 @@ func (m *WorkMeter) Look() bool {
 }
 
 // folding reports whether constants are being folded, before the query runs.
-func (m *WorkMeter) folding() bool { return m.Looks > 0 }
+func (m *ResourceLimiter) folding() bool { return m.Looks > 0 }
 
 // Fail ends the run with an error, unless it has already ended.
-func (m *WorkMeter) Fail(err error) {
+func (m *ResourceLimiter) Fail(err error) {
 	if m.Err == nil {
 		m.Err = err
 	}
@@ -101,14 +101,14 @@ func (m *WorkMeter) Fail(err error) {
 
 // Hold adds n bytes to the memory of the run and to *held, the caller's own count. If the limit is
 // exceeded, it ends the run with an error that names clause, such as GROUP BY.
-func (m *WorkMeter) Hold(held *int, n int, clause string) {
+func (m *ResourceLimiter) Hold(held *int, n int, clause string) {
 	*held += n
 	m.Use(n, clause)
 }
 
 // Use adds n bytes to the memory of the run. If the limit is exceeded, it ends the run with an error that
 // names clause, such as GROUP BY.
-func (m *WorkMeter) Use(n int, clause string) {
+func (m *ResourceLimiter) Use(n int, clause string) {
 	if m.Used += n; m.Used > m.LimitHeld() {
 		spills := clause == "GROUP BY" || clause == "ORDER BY" || clause == "DISTINCT"
 		m.Fail(&queryerror.MemoryError{Clause: clause, Max: m.LimitHeld(), NoTemp: m.NoTemp && spills})
@@ -120,7 +120,7 @@ func (m *WorkMeter) Use(n int, clause string) {
 // claim requests more memory from the server (Request) if the run of the query needs n bytes and has been
 // granted fewer. If the request is refused, the query ends with a BusyError that names clause, the clause
 // that needs the memory.
-func (m *WorkMeter) claim(n int, clause string) {
+func (m *ResourceLimiter) claim(n int, clause string) {
 	if m.Request == nil || n <= m.Granted || m.Err != nil {
 		return
 	}
@@ -133,11 +133,11 @@ func (m *WorkMeter) claim(n int, clause string) {
 }
 
 // LimitHeld returns the maximum number of bytes that the run of the query may keep in memory.
-func (m *WorkMeter) LimitHeld() int { return cmp.Or(m.Most, MaxHeld) }
+func (m *ResourceLimiter) LimitHeld() int { return cmp.Or(m.Most, MaxHeld) }
 
 // Compare compares two keys. After the end of the run it returns 0 for all keys, so that a sort ends
 // quickly.
-func (m *WorkMeter) Compare(a, b []byte) int {
+func (m *ResourceLimiter) Compare(a, b []byte) int {
 	if !m.Spend(16 + min(len(a), len(b))) {
 		return 0
 	}
@@ -146,7 +146,7 @@ func (m *WorkMeter) Compare(a, b []byte) int {
 
 // Retain counts the memory of an operand's value that is kept while other operands are evaluated. It
 // returns the number of bytes, which the caller subtracts from Retained afterwards.
-func (m *WorkMeter) Retain(v jsondoc.Value) int {
+func (m *ResourceLimiter) Retain(v jsondoc.Value) int {
 	n := v.TextLen()
 	if n <= heldArgument {
 		return 0
@@ -159,14 +159,14 @@ func (m *WorkMeter) Retain(v jsondoc.Value) int {
 }
 
 // Fits reports whether a text made by the query is within the limit, and ends the run if it is not.
-func (m *WorkMeter) Fits(text []byte) bool {
+func (m *ResourceLimiter) Fits(text []byte) bool {
 	if len(text) > maxMade {
 		m.Fail(&queryerror.MemoryError{Clause: "one value", Max: maxMade})
 	}
 	return m.Err == nil
 }
 
-// Work returns the amount of work, in the units of WorkMeter.Spend, of reading each of the values once.
+// Work returns the amount of work, in the units of ResourceLimiter.Spend, of reading each of the values once.
 func Work(values ...jsondoc.Value) (n int) {
 	for i := range values {
 		n += 16 + values[i].TextLen()

@@ -150,7 +150,7 @@ func (p *Planner) accessOf(e syntax.Expr) IndexAccess {
 }
 
 func (p *Planner) accessOfAny(e *syntax.Logical) IndexAccess {
-	any := &AnyOfAccess{}
+	any := &UnionAccess{}
 	for _, term := range e.Terms {
 		a := p.accessOf(term)
 		if a == nil {
@@ -174,7 +174,7 @@ func (p *Planner) accessPathsOf(constraints []*Constraint, found []IndexAccess) 
 		}
 	}
 	for _, a := range found {
-		if all, ok := a.(*AllOfAccess); ok {
+		if all, ok := a.(*IntersectionAccess); ok {
 			ways = append(ways, all.List...)
 		} else {
 			ways = append(ways, a)

@@ -13,21 +13,21 @@ import (
 
 // rowOrdering says how a query with ORDER BY gets its rows in order.
 type rowOrdering struct {
-	Keys     []eval.ValueFunc // compiled
-	Distinct int              // how many of the first keys DISTINCT applies to; 0: no DISTINCT
-	Covered  bool             // the query uses nothing of the documents except the path of the walk
-	Loose    bool             // rows depend only on the path of the walk, and equal rows are returned once
-	Skips    bool             // a row that OFFSET skips need not be read
-	implied  bool             // the text of the query has no ORDER BY: see orderDistinct
-	Walk     *OrderedWalk     // nil: no range or composite index has this order
-	Vectors  *VectorOrder     // nil: no vector index has this order
+	Keys     []eval.ValueFunc  // compiled
+	Distinct int               // how many of the first keys DISTINCT applies to; 0: no DISTINCT
+	Covered  bool              // the query uses nothing of the documents except the path of the walk
+	Loose    bool              // rows depend only on the path of the walk, and equal rows are returned once
+	Skips    bool              // a row that OFFSET skips need not be read
+	implied  bool              // the text of the query has no ORDER BY: see orderDistinct
+	Walk     *OrderedIndexScan // nil: no range or composite index has this order
+	Vectors  *VectorOrder      // nil: no vector index has this order
 	// Texts says how a full-text index returns the documents in this order; nil: none does. If Walk,
 	// Vectors and Texts are all nil, the documents are sorted.
-	Texts *textOrder
+	Texts *textScoreOrder
 }
 
-// OrderedWalk is a walk over an index that returns documents in the order of the query's ORDER BY.
-type OrderedWalk struct {
+// OrderedIndexScan is a walk over an index that returns documents in the order of the query's ORDER BY.
+type OrderedIndexScan struct {
 	Path      index.Path            // of a range index
 	Composite *index.CompositeIndex // or a composite one
 	Fixed     []jsondoc.Value       // values of its first paths, before the ORDER BY keys
@@ -37,7 +37,7 @@ type OrderedWalk struct {
 }
 
 // String returns the index and the direction of the walk.
-func (w *OrderedWalk) String() string {
+func (w *OrderedIndexScan) String() string {
 	text := w.Path.String()
 	if w.Composite != nil {
 		text = compositeText(w.Composite)
@@ -131,7 +131,7 @@ func (p *Planner) hasComposite(constraints []*Constraint) bool {
 
 // MatchKeys reports whether the keys of an index are those of ORDER BY, and whether it must be walked
 // backwards.
-func MatchKeys(have []index.CompositeKey, want []*bind.OrderKey) (reverse, ok bool) {
+func MatchKeys(have []index.CompositePath, want []*bind.OrderKey) (reverse, ok bool) {
 	if len(have) != len(want) {
 		return false, false
 	}
@@ -146,8 +146,8 @@ func MatchKeys(have []index.CompositeKey, want []*bind.OrderKey) (reverse, ok bo
 
 // compositeWalk returns a walk over a composite index that consists of paths compared with =, followed by
 // exactly the ORDER BY keys. Rows with equal keys then come in the order of their rids.
-func (p *Planner) compositeWalk(keys []*bind.OrderKey, constraints []*Constraint) *OrderedWalk {
-	var best *OrderedWalk
+func (p *Planner) compositeWalk(keys []*bind.OrderKey, constraints []*Constraint) *OrderedIndexScan {
+	var best *OrderedIndexScan
 	for _, c := range p.Info.Index.Composites() {
 		fixed := len(c.Keys) - len(keys)
 		if !c.Ready || fixed < 0 || len(keys) == 1 && fixed == 0 {
@@ -159,7 +159,7 @@ func (p *Planner) compositeWalk(keys []*bind.OrderKey, constraints []*Constraint
 			continue
 		}
 		lo, hi, _ := c.Interval(values[:fixed]...)
-		best = &OrderedWalk{Composite: c, Fixed: values[:fixed], Reverse: reverse,
+		best = &OrderedIndexScan{Composite: c, Fixed: values[:fixed], Reverse: reverse,
 			Spans: []KeySpan{{Lo: lo, Hi: hi}}}
 		best.Narrow(values[:fixed], keys, constraints)
 	}
@@ -167,11 +167,11 @@ func (p *Planner) compositeWalk(keys []*bind.OrderKey, constraints []*Constraint
 }
 
 // pathWalk returns a walk over the range index of a path, narrowed by the conditions on the same path.
-func (p *Planner) pathWalk(key *bind.OrderKey, constraints []*Constraint) *OrderedWalk {
+func (p *Planner) pathWalk(key *bind.OrderKey, constraints []*Constraint) *OrderedIndexScan {
 	if !p.Info.Index.RangeIndexed(key.Route) {
 		return nil
 	}
-	w := &OrderedWalk{Path: key.Route, Reverse: key.Desc}
+	w := &OrderedIndexScan{Path: key.Route, Reverse: key.Desc}
 	if i := slices.IndexFunc(constraints, func(l *Constraint) bool {
 		return slices.Equal(l.path,
 			key.Route)
@@ -186,7 +186,7 @@ func (p *Planner) pathWalk(key *bind.OrderKey, constraints []*Constraint) *Order
 
 // Narrow restricts a walk over a composite index to the entries that satisfy the conditions on the first
 // ORDER BY key. fixed are the values of the index's paths before that key.
-func (w *OrderedWalk) Narrow(fixed []jsondoc.Value, keys []*bind.OrderKey, constraints []*Constraint) {
+func (w *OrderedIndexScan) Narrow(fixed []jsondoc.Value, keys []*bind.OrderKey, constraints []*Constraint) {
 	l := boundedConstraint(constraints, keys[0].Route.String())
 	if l == nil {
 		return
@@ -198,7 +198,7 @@ func (w *OrderedWalk) Narrow(fixed []jsondoc.Value, keys []*bind.OrderKey, const
 // walk w, because it may read fewer index entries. It cannot if the access reads the same key ranges as w,
 // or all entries of a path. w may be nil: then only an access that reads all entries of a path is
 // excluded.
-func Beside(w *OrderedWalk) func(IndexAccess) bool {
+func Beside(w *OrderedIndexScan) func(IndexAccess) bool {
 	return func(a IndexAccess) bool {
 		s, ok := a.(*SpansAccess)
 		return !ok || !s.Whole && (w == nil || !slices.EqualFunc(s.Spans, w.Spans, sameSpan))
@@ -207,7 +207,7 @@ func Beside(w *OrderedWalk) func(IndexAccess) bool {
 
 // pathsBeside returns the access paths that a run tries before it uses the walk w. It reads the first
 // entries of each. If one of them finds few documents, the run reads and sorts these instead.
-func (p *Plan) pathsBeside(w *OrderedWalk) (ways []IndexAccess) {
+func (p *Plan) pathsBeside(w *OrderedIndexScan) (ways []IndexAccess) {
 	for _, a := range p.AccessPaths {
 		if len(w.Fixed) == 0 && Beside(w)(a) {
 			ways = append(ways, a)

@@ -62,9 +62,9 @@ func combine(list []IndexAccess, any bool) IndexAccess {
 	case len(list) == 1:
 		return list[0]
 	case any:
-		return &AnyOfAccess{list}
+		return &UnionAccess{list}
 	}
-	return &AllOfAccess{list}
+	return &IntersectionAccess{list}
 }
 
 // within returns the index access that finds the documents for which ST_DISTANCE(path, geometry) < d. It
@@ -145,7 +145,7 @@ func (p *Planner) term(path index.Path, term *lang.TextTerm) IndexAccess {
 	if term.Distance > 0 || len(term.Words) == 0 {
 		return nil
 	}
-	all := &AllOfAccess{}
+	all := &IntersectionAccess{}
 	for _, word := range term.Words {
 		all.List = append(all.List, &KeysAccess{[][]byte{p.Info.Index.TextKey(path, word.Term)},
 			path.String() + " has " + clip(jsondoc.StringValue(word.Term))})

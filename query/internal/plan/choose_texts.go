@@ -12,9 +12,9 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// textOrder is the order of documents by the full-text score of one of their properties. The statistics
+// textScoreOrder is the order of documents by the full-text score of one of their properties. The statistics
 // that the score needs are part of the query.
-type textOrder struct {
+type textScoreOrder struct {
 	CompiledRankScore
 	x      syntax.Expr // the text
 	Scores lang.BM25
@@ -22,7 +22,7 @@ type textOrder struct {
 
 // chooseTexts returns how an index serves ORDER BY _FullTextScore(path, [terms], numbers). It returns nil if
 // no index does.
-func (p *Planner) chooseTexts(key *bind.OrderKey) *textOrder {
+func (p *Planner) chooseTexts(key *bind.OrderKey) *textScoreOrder {
 	c, ok := key.X.(*syntax.Call)
 	if f, known := lang.Lookup(nameOf(c)); !ok || c.UDF || !known || f.Name != lang.TextScore || !key.Desc {
 		return nil
@@ -41,7 +41,7 @@ func (p *Planner) chooseTexts(key *bind.OrderKey) *textOrder {
 		constants[2]) {
 		return nil
 	}
-	o := &textOrder{x: c.Args[0], Scores: lang.NewBM25(constants[1].Num(), constants[2].Num(), hits)}
+	o := &textScoreOrder{x: c.Args[0], Scores: lang.NewBM25(constants[1].Num(), constants[2].Num(), hits)}
 	o.Path, o.Spoken, o.Valid = path, p.Info.Index.Language(path), true
 	constants[0].Each(func(_ string, v jsondoc.Value) bool {
 		term, ok := lang.CompileTerm(v, o.Spoken)
@@ -59,7 +59,7 @@ func (p *Planner) chooseTexts(key *bind.OrderKey) *textOrder {
 }
 
 // String returns the property of the current document that is scored, or undefined if it is not a string.
-func (o *textOrder) String(f *eval.Frame) jsondoc.Value {
+func (o *textScoreOrder) String(f *eval.Frame) jsondoc.Value {
 	if v := o.Text(f); v.Kind() == jsondoc.String {
 		return v
 	}

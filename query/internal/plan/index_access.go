@@ -31,11 +31,11 @@ type SpansAccess struct {
 	text  string
 }
 
-// AllOfAccess lists the documents that each of its accesses lists.
-type AllOfAccess struct{ List []IndexAccess }
+// IntersectionAccess lists the documents that each of its accesses lists.
+type IntersectionAccess struct{ List []IndexAccess }
 
-// AnyOfAccess lists the documents that at least one of its accesses lists.
-type AnyOfAccess struct{ List []IndexAccess }
+// UnionAccess lists the documents that at least one of its accesses lists.
+type UnionAccess struct{ List []IndexAccess }
 
 // Lists reports whether the rids come in ascending order, so that they need not be sorted: there must be
 // few keys, whose posting lists are merged.
@@ -46,7 +46,7 @@ func (a *SpansAccess) Lists() bool { return false }
 
 // Lists reports whether the rids come in ascending order, so that they need not be sorted: whether those
 // of all parts do.
-func (a *AllOfAccess) Lists() bool {
+func (a *IntersectionAccess) Lists() bool {
 	for _, b := range a.List {
 		if !b.Lists() {
 			return false
@@ -57,8 +57,8 @@ func (a *AllOfAccess) Lists() bool {
 
 // Lists reports whether the rids come in ascending order, so that they need not be sorted: whether those
 // of all parts do.
-func (a *AnyOfAccess) Lists() bool {
-	return len(a.List) <= MaxOpen && (&AllOfAccess{a.List}).Lists()
+func (a *UnionAccess) Lists() bool {
+	return len(a.List) <= MaxOpen && (&IntersectionAccess{a.List}).Lists()
 }
 
 // String returns the access as text, for the output of a plan.
@@ -73,10 +73,10 @@ func (a *SpansAccess) String() string {
 }
 
 // String returns the access as text, for the output of a plan.
-func (a *AllOfAccess) String() string { return "intersect (" + joined(a.List) + ")" }
+func (a *IntersectionAccess) String() string { return "intersect (" + joined(a.List) + ")" }
 
 // String returns the access as text, for the output of a plan.
-func (a *AnyOfAccess) String() string { return "union (" + joined(a.List) + ")" }
+func (a *UnionAccess) String() string { return "union (" + joined(a.List) + ")" }
 
 func joined(list []IndexAccess) string {
 	texts := make([]string, len(list))

@@ -51,16 +51,16 @@ func (p *Plan) chain() {
 
 func (p *Plan) add(n node) { p.Nodes = append(p.Nodes, n) }
 
-func (p *Plan) chainBlock(bl *bind.QueryBlock, rs *eval.CompiledBlock) {
+func (p *Plan) chainBlock(bl *bind.QueryBlock, rs *eval.CompiledSelect) {
 	values := bl != p.Top || p.Form == cursor.Blocking && len(p.Rank) == 0
 	if bl.Distinct {
 		switch {
 		case values:
-			p.add(DistinctSet{})
+			p.add(DistinctSetNode{})
 		case p.Form == cursor.Sorting:
-			p.add(DistinctAdjacentRows{})
+			p.add(DistinctAdjacentNode{})
 		default:
-			p.add(DistinctPages{})
+			p.add(DistinctAcrossPagesNode{})
 		}
 	}
 	p.add(&ProjectNode{of: bl, Rowset: rs, Values: values})
@@ -75,7 +75,7 @@ func (p *Plan) chainBlock(bl *bind.QueryBlock, rs *eval.CompiledBlock) {
 	p.chainSources(bl, rs)
 }
 
-func (p *Plan) chainSources(bl *bind.QueryBlock, rs *eval.CompiledBlock) {
+func (p *Plan) chainSources(bl *bind.QueryBlock, rs *eval.CompiledSelect) {
 	sub := bl.Derived()
 	if bl.Container && sub == nil {
 		p.add(RowCounterNode{})
@@ -141,7 +141,7 @@ func (emptyNode) String() string { return "nothing" }
 type FilterNode struct {
 	plan   *Plan
 	of     *bind.QueryBlock
-	Rowset *eval.CompiledBlock
+	Rowset *eval.CompiledSelect
 	// the rows are documents; an OrderNode that reads them applies the filter itself
 	OfItems bool
 }
@@ -156,7 +156,7 @@ func (RowCounterNode) String() string { return "" }
 type JoinNode struct {
 	plan    *Plan
 	step    *bind.FromSource
-	Rowset  *eval.CompiledBlock
+	Rowset  *eval.CompiledSelect
 	I       int  // of the source
 	Derived bool // the values are the rows of the node after it
 }
@@ -164,6 +164,6 @@ type JoinNode struct {
 // ProjectNode computes the result of a row: the JSON text to return, or a value.
 type ProjectNode struct {
 	of     *bind.QueryBlock
-	Rowset *eval.CompiledBlock
+	Rowset *eval.CompiledSelect
 	Values bool
 }

@@ -9,26 +9,26 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// DistinctAdjacentRows drops equal rows of a DISTINCT while rows come in an order in which equal rows are
+// DistinctAdjacentNode drops equal rows of a DISTINCT while rows come in an order in which equal rows are
 // adjacent.
-type DistinctAdjacentRows struct{}
+type DistinctAdjacentNode struct{}
 
 // String returns the line of the node in the output of a plan.
-func (DistinctAdjacentRows) String() string { return "distinct from the row before" }
+func (DistinctAdjacentNode) String() string { return "distinct from the row before" }
 
-// DistinctPages drops equal rows of a DISTINCT while rows come in the order of rids. The set of returned rows
-// passes from page to page.
-type DistinctPages struct{}
-
-// String returns the line of the node in the output of a plan.
-func (DistinctPages) String() string { return "distinct" }
-
-// DistinctSet drops equal rows of a DISTINCT in a query that makes all rows before the first is returned, or
-// in a subquery.
-type DistinctSet struct{}
+// DistinctAcrossPagesNode drops equal rows of a DISTINCT while rows come in the order of rids. The set of
+// returned rows passes from page to page.
+type DistinctAcrossPagesNode struct{}
 
 // String returns the line of the node in the output of a plan.
-func (DistinctSet) String() string { return "distinct" }
+func (DistinctAcrossPagesNode) String() string { return "distinct" }
+
+// DistinctSetNode drops equal rows of a DISTINCT in a query that makes all rows before the first is returned,
+// or in a subquery.
+type DistinctSetNode struct{}
+
+// String returns the line of the node in the output of a plan.
+func (DistinctSetNode) String() string { return "distinct" }
 
 // DocumentsNode reads the documents that may match the conditions, one source after the other, each in the
 // order of rids.
@@ -48,9 +48,9 @@ type RankNode struct{ plan *Plan }
 // are found.
 type GroupNode struct {
 	of        *bind.QueryBlock
-	Rowset    *eval.CompiledBlock
-	IndexOnly *indexOnlyPlan // how an index alone makes the groups; nil: it cannot
-	Counts    *textCounts    // how an index of words alone makes the groups; nil: it cannot
+	Rowset    *eval.CompiledSelect
+	IndexOnly *indexOnlyPlan   // how an index alone makes the groups; nil: it cannot
+	Counts    *textIndexCounts // how an index of words alone makes the groups; nil: it cannot
 	Paged     bool
 	ByTurn    bool // see Plan
 }

@@ -21,7 +21,7 @@ type Plan struct {
 	// excludes the WHERE clause if the position in the token is an ORDER BY key.
 	Hash      uint64
 	Top       *bind.QueryBlock
-	Rows      *eval.CompiledBlock
+	Rows      *eval.CompiledSelect
 	Nodes     []node
 	Form      cursor.PagingMode
 	distinct  bool // the query as written has a DISTINCT: equal rows of several ranges have to be merged
@@ -29,9 +29,9 @@ type Plan struct {
 	ByTurn    bool // groups are returned in the order in which they are found, if they fit in one page
 	Order     *rowOrdering
 	Rank      []CompiledRankScore
-	Counts    *textCounts    // how an index of words computes the aggregates; nil: it cannot
-	IndexOnly *indexOnlyPlan // how an index alone makes the rows; nil: documents are needed
-	loose     bool           // there is a condition that is not about a single path
+	Counts    *textIndexCounts // how an index of words computes the aggregates; nil: it cannot
+	IndexOnly *indexOnlyPlan   // how an index alone makes the rows; nil: documents are needed
+	loose     bool             // there is a condition that is not about a single path
 	// AccessPaths are the ways through indexes to the documents that may match the conditions. Each of them
 	// finds all these documents. If there is none, all documents are scanned
 	AccessPaths []IndexAccess
@@ -71,8 +71,8 @@ func Of(b *bind.Query) (*Plan, error) {
 type Planner struct {
 	*bind.Binder
 	Plan    *Plan
-	folding lang.WorkMeter // cost of constants so far
-	open    bool           // parameters that are operands stay parameters: see shape
+	folding lang.ResourceLimiter // cost of constants so far
+	open    bool                 // parameters that are operands stay parameters: see shape
 	tests   map[syntax.Expr]*IndexTermTest
 	paths   map[syntax.Expr]pathFacts
 	again   bool // the tests and paths of the shape are complete and must not be added to
@@ -113,7 +113,7 @@ func ValueRules() []planRule {
 
 // compiler returns a compiler of expressions that do not use computed properties.
 func (p *Planner) compiler() *eval.Compiler {
-	return &eval.Compiler{Binder: p.Binder, Blocks: map[*bind.QueryBlock]*eval.CompiledBlock{}}
+	return &eval.Compiler{Binder: p.Binder, Blocks: map[*bind.QueryBlock]*eval.CompiledSelect{}}
 }
 
 // compilerFor returns a compiler of expressions that may use the computed properties.

@@ -233,11 +233,11 @@ func (p *Planner) constant(e syntax.Expr) syntax.Expr {
 		eval.Env{}),
 		eval.FrameLayout{})
 	if p.folding.Looks == 0 {
-		p.folding = lang.WorkMeter{Looks: lang.MaxFolding, Left: lang.LookEvery}
+		p.folding = lang.ResourceLimiter{Looks: lang.MaxFolding, Left: lang.LookEvery}
 	}
-	f.Run.WorkMeter = p.folding
+	f.Run.ResourceLimiter = p.folding
 	v := p.compiler().Value(e)(f).Clone()
-	if p.folding = f.Run.WorkMeter; p.folding.Err != nil {
+	if p.folding = f.Run.ResourceLimiter; p.folding.Err != nil {
 		p.folding.Looks, p.folding.Retained = 1, 0
 		return e
 	}

@@ -138,7 +138,7 @@ func TestChooseForm(t *testing.T) {
 	}
 }
 
-func TestLimitOnce(t *testing.T) {
+func TestTopLimit(t *testing.T) {
 	for text, want := range map[string]int64{
 		"SELECT * FROM c": -1, "SELECT TOP 3 * FROM c": 3, "SELECT TOP @n * FROM c": 2,
 		"SELECT * FROM c OFFSET 1 LIMIT 4": 4,

@@ -10,14 +10,14 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// textCounts lists the aggregates of a query that an index of words can compute. Such a query comes from a
-// client that merges ranges: it counts documents, the words of their texts, and the texts that contain each
+// textIndexCounts lists the aggregates of a query that an index of words can compute. Such a query comes from
+// a client that merges ranges: it counts documents, the words of their texts, and the texts that contain each
 // term.
-type textCounts struct{ Args []textCount }
+type textIndexCounts struct{ Args []textIndexCount }
 
-// textCount is what an index of words counts for one aggregate.
-type textCount struct {
-	Kind textCountKind
+// textIndexCount is what an index of words counts for one aggregate.
+type textIndexCount struct {
+	Kind textIndexCountKind
 	R    CompiledRankScore // the text, and the term
 	x    syntax.Expr
 }
@@ -30,7 +30,7 @@ func findTextCounts(p *Planner) {
 		t.FirstRID != nil || p.Plan.IndexOnly != nil {
 		return
 	}
-	counts := &textCounts{}
+	counts := &textIndexCounts{}
 	for _, a := range t.Aggs {
 		one, ok := p.textCount(a)
 		if !ok {
@@ -38,14 +38,14 @@ func findTextCounts(p *Planner) {
 		}
 		counts.Args = append(counts.Args, one)
 	}
-	if slices.ContainsFunc(counts.Args, func(c textCount) bool { return c.Kind != CountDocuments }) {
+	if slices.ContainsFunc(counts.Args, func(c textIndexCount) bool { return c.Kind != CountDocuments }) {
 		p.Plan.Counts = counts
 	}
 }
 
-// textCount returns what an index of words must count to compute an aggregate: documents, the words of
+// textIndexCount returns what an index of words must count to compute an aggregate: documents, the words of
 // their texts, or the texts with a term. ok is false if such an index cannot compute it.
-func (p *Planner) textCount(a bind.AggregateCall) (one textCount, ok bool) {
+func (p *Planner) textCount(a bind.AggregateCall) (one textIndexCount, ok bool) {
 	if a.Name == "COUNT" {
 		return one, p.everywhere(a.Arg)
 	}
@@ -75,7 +75,7 @@ func (p *Planner) textCount(a bind.AggregateCall) (one textCount, ok bool) {
 	return one, valid
 }
 
-func (t *textCounts) compile(c *eval.Compiler) {
+func (t *textIndexCounts) compile(c *eval.Compiler) {
 	for i := range t.Args {
 		if a := &t.Args[i]; a.Kind != CountDocuments {
 			a.R.Text = c.Value(a.x)
@@ -83,7 +83,7 @@ func (t *textCounts) compile(c *eval.Compiler) {
 	}
 }
 
-func (t *textCounts) String() string {
+func (t *textIndexCounts) String() string {
 	var paths []string
 	for _, a := range t.Args {
 		if name := a.R.Path.String(); a.Kind != CountDocuments && !slices.Contains(paths, name) {
@@ -93,11 +93,11 @@ func (t *textCounts) String() string {
 	return "words of " + strings.Join(paths, ", ")
 }
 
-// textCountKind says whether a textCount counts documents, words, or texts that contain a term.
-type textCountKind uint8
+// textIndexCountKind says whether a textIndexCount counts documents, words, or texts that contain a term.
+type textIndexCountKind uint8
 
 const (
-	CountDocuments textCountKind = iota // COUNT of a value that every document has
-	CountWords                          // SUM(_FullTextWordCount(path))
-	CountTexts                          // COUNTIF(FullTextContains(path, term))
+	CountDocuments textIndexCountKind = iota // COUNT of a value that every document has
+	CountWords                               // SUM(_FullTextWordCount(path))
+	CountTexts                               // COUNTIF(FullTextContains(path, term))
 )

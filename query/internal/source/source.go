@@ -15,19 +15,19 @@ import (
 // A Source, and everything that it returns, belongs to one goroutine. Iterators must be closed.
 type Source interface {
 	// Scan iterates over the live documents of the scope whose rids are greater than after, in rid order.
-	Scan(after uint64) Documents
-	// Postings iterates over the rids under one exact index key, ascending. Some may belong to dead
+	Scan(after uint64) DocumentIterator
+	// PostingIterator iterates over the rids under one exact index key, ascending. Some may belong to dead
 	// documents.
-	Postings(prefix []byte) Postings
-	// Terms iterates over the index keys in [lo, hi) with their rids, in key order. The rids of a term ascend
-	// in a forward walk and descend if reverse is set. A nil hi is the end of the index.
-	Terms(lo, hi []byte, reverse bool) Terms
+	Postings(prefix []byte) PostingIterator
+	// TermIterator iterates over the index keys in [lo, hi) with their rids, in key order. The rids of a term
+	// ascend in a forward walk and descend if reverse is set. A nil hi is the end of the index.
+	Terms(lo, hi []byte, reverse bool) TermIterator
 	// Fetch returns a live document of the scope, or false if there is none. The document is valid until the
 	// next Fetch.
 	Fetch(rid uint64) (Document, bool, error)
 	// Partition iterates over the posting list of the partition key that the scope names. It returns false if
 	// the scope is the whole range.
-	Partition() (Postings, bool)
+	Partition() (PostingIterator, bool)
 }
 
 // Prefetcher is implemented by a Source whose documents are slow to reach: it can read documents in advance
@@ -39,36 +39,36 @@ type Prefetcher interface {
 	Prefetch(rids []uint64)
 }
 
-// Documents iterates over documents. The caller calls Next until it returns false, then Err, then Close,
-// which returns the same error.
-type Documents interface {
+// DocumentIterator iterates over documents. The caller calls Next until it returns false, then Err, then
+// Close, which returns the same error.
+type DocumentIterator interface {
 	Next() bool
 	Document() Document
 	Err() error
 	Close() error
 }
 
-// SkippingDocuments is implemented by a Documents that may skip many rids between two documents: rids outside
-// the scope, or of documents that have expired or were deleted with their partition key.
-type SkippingDocuments interface {
+// SkippingDocumentIterator is implemented by a Documents that may skip many rids between two documents: rids
+// outside the scope, or of documents that have expired or were deleted with their partition key.
+type SkippingDocumentIterator interface {
 	// Skip sets a function that Next calls with each rid that it skips: no document lies between the previous
 	// document and that rid. If the function returns false, Next returns false.
 	Skip(on func(rid uint64) bool)
 }
 
-// Postings iterates over rids in ascending order. SeekGE moves to the first rid that is not less than its
-// argument, never backwards. It costs more than a Next, so callers usually try up to 16 calls of Next first.
-// Close returns the first error of the iteration.
-type Postings interface {
+// PostingIterator iterates over rids in ascending order. SeekGE moves to the first rid that is not less than
+// its argument, never backwards. It costs more than a Next, so callers usually try up to 16 calls of Next
+// first. Close returns the first error of the iteration.
+type PostingIterator interface {
 	Next() bool
 	SeekGE(rid uint64) bool
 	RID() uint64
 	Close() error
 }
 
-// Terms iterates over index entries. Key and Value are valid until the next call; Key does not include the
-// rid. Close returns the first error of the iteration.
-type Terms interface {
+// TermIterator iterates over index entries. Key and Value are valid until the next call; Key does not include
+// the rid. Close returns the first error of the iteration.
+type TermIterator interface {
 	Next() bool
 	Key() []byte
 	Value() []byte
@@ -76,9 +76,9 @@ type Terms interface {
 	Close() error
 }
 
-// EntryCounter is implemented by a Source that counts index entries faster than Terms returns them. Entries
-// of dead documents, or of documents outside the scope, count as well.
-type EntryCounter interface {
+// IndexEntryCounter is implemented by a Source that counts index entries faster than Terms returns them.
+// Entries of dead documents, or of documents outside the scope, count as well.
+type IndexEntryCounter interface {
 	// CountEntries returns the number of index entries with keys in [lo, hi). While it reads entries it
 	// calls pass with the number read since the last call. If pass returns an error, CountEntries returns
 	// it.
@@ -88,14 +88,14 @@ type EntryCounter interface {
 	KnownEntries(lo, hi []byte) (n int64, ok bool)
 }
 
-// SeekableTerms is implemented by a forward Terms that can move to the first entry whose key is not less than
-// a given key. This costs more than a Next, and less than a new Terms.
-type SeekableTerms interface {
+// SeekableTermIterator is implemented by a forward Terms that can move to the first entry whose key is not
+// less than a given key. This costs more than a Next, and less than a new Terms.
+type SeekableTermIterator interface {
 	Seek(key []byte) bool
 }
 
-// EntryReader is implemented by a Source that can read a single index entry.
-type EntryReader interface {
+// IndexEntryReader is implemented by a Source that can read a single index entry.
+type IndexEntryReader interface {
 	// Value returns the value of a document's entry under one exact index key, or false if there is no such
 	// entry. The value is valid until the next call.
 	Value(key []byte, rid uint64) (value []byte, ok bool, err error)
@@ -148,24 +148,24 @@ type DocumentFinder interface {
 	Find(rid uint64) (Document, bool, error)
 }
 
-// UndefinedPathLister is implemented by a Source that can list the documents that lack a path.
-type UndefinedPathLister interface {
+// MissingPathLister is implemented by a Source that can list the documents that lack a path.
+type MissingPathLister interface {
 	// Lacking iterates over the documents in which path is missing: those that a walk over the path's terms
 	// does not return. RangeIndexed must accept the path, and it must not enter arrays. The iteration begins
 	// at the rid from and goes downwards if reverse is set; SeekGE may be used upwards only. Like all
 	// postings the rids are only candidates: a listed document may have the path, and then also appears
 	// among the terms. The result is false if the source cannot list the documents.
-	Lacking(path index.Path, from uint64, reverse bool) (Postings, bool)
+	Lacking(path index.Path, from uint64, reverse bool) (PostingIterator, bool)
 }
 
 // TimestampedDocument is implemented by a Document that returns its _ts without building its other system
 // properties.
 type TimestampedDocument interface{ TS() int64 }
 
-// AppendingDocument is implemented by a Document that can append its text with the system properties to
+// DocumentTextAppender is implemented by a Document that can append its text with the system properties to
 // dst at less cost than making the result of Document.System first.
-type AppendingDocument interface{ AppendTo(dst []byte) []byte }
+type DocumentTextAppender interface{ AppendTo(dst []byte) []byte }
 
-// CompleteDocument is implemented by a Document whose text already includes its system properties. They are
-// read from the text, and none are added.
-type CompleteDocument interface{ Complete() }
+// DocumentWithSystemProperties is implemented by a Document whose text already includes its system
+// properties. They are read from the text, and none are added.
+type DocumentWithSystemProperties interface{ Complete() }

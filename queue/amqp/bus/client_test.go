@@ -38,13 +38,13 @@ type testServer struct {
 	broken atomic.Bool // no transaction of the engine succeeds
 }
 
-// brittleEngine is an engine whose transactions fail while it is broken.
-type brittleEngine struct {
+// faultyEngine is an engine whose transactions fail while it is broken.
+type faultyEngine struct {
 	*pebble.Engine
 	broken *atomic.Bool
 }
 
-func (e brittleEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+func (e faultyEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) ([]engine.ScopePosition, error) {
 	if e.broken.Load() {
 		return nil, engine.ErrUnavailable
@@ -58,7 +58,7 @@ func newTestServer(t *testing.T) *testServer {
 	e, err := pebble.Open(w.ctx, pebble.Options{Memory: true})
 	w.must(err)
 	clock := ttl.NewManual(time.Date(2026, 7, 2, 1, 0, 0, 0, time.UTC))
-	w.h, err = host.Open(w.ctx, brittleEngine{e, &w.broken},
+	w.h, err = host.Open(w.ctx, faultyEngine{e, &w.broken},
 		host.Options{Clock: clock, ManualReaper: true}, w.q.Tenant())
 	w.must(err)
 	w.bus = New(Options{Queues: w.q, Guard: access.New(access.Options{Mode: access.Off}),
@@ -111,8 +111,8 @@ func (w *testServer) send(path string, texts ...string) {
 	}
 }
 
-// client is an AMQP client for tests that sends and receives single frames on one connection.
-type client struct {
+// testClient is an AMQP client for tests that sends and receives single frames on one connection.
+type testClient struct {
 	t      *testing.T
 	conn   net.Conn
 	in     chan receivedFrame
@@ -128,24 +128,24 @@ type receivedFrame struct {
 }
 
 // pipe connects a new client to the server. The client has not sent anything yet.
-func (w *testServer) pipe() *client {
+func (w *testServer) pipe() *testClient {
 	w.t.Helper()
 	return w.pipeWith(w.ctx, w.bus.Options())
 }
 
 // pipeWith connects a new client to a server with the options o, which ends with ctx. The client has not
 // sent anything yet.
-func (w *testServer) pipeWith(ctx context.Context, o amqp.Options) *client {
+func (w *testServer) pipeWith(ctx context.Context, o amqp.Options) *testClient {
 	w.t.Helper()
 	near, far := net.Pipe()
-	c := &client{t: w.t, conn: near, in: make(chan receivedFrame, 4096), served: make(chan error, 1)}
+	c := &testClient{t: w.t, conn: near, in: make(chan receivedFrame, 4096), served: make(chan error, 1)}
 	go func() { c.served <- amqp.Serve(ctx, far, o) }()
 	w.t.Cleanup(c.hangUp)
 	return c
 }
 
 // hangUp closes the connection without a close frame and waits until the server has ended it.
-func (c *client) hangUp() {
+func (c *testClient) hangUp() {
 	c.t.Helper()
 	c.conn.Close()
 	if c.served == nil {
@@ -158,7 +158,7 @@ func (c *client) hangUp() {
 }
 
 // listen starts to read frames from the connection, for next and await.
-func (c *client) listen() {
+func (c *testClient) listen() {
 	r := frame.NewReader(c.conn, 1<<20)
 	go func() {
 		defer close(c.in)
@@ -179,14 +179,14 @@ func (c *client) listen() {
 	}()
 }
 
-func (c *client) write(b []byte) {
+func (c *testClient) write(b []byte) {
 	c.t.Helper()
 	if _, err := c.conn.Write(b); err != nil {
 		c.t.Fatal(err)
 	}
 }
 
-func (c *client) say(channel uint16, body frame.Body, payload ...byte) {
+func (c *testClient) say(channel uint16, body frame.Body, payload ...byte) {
 	c.t.Helper()
 	c.write(frame.Append(nil, channel, body, payload))
 }
@@ -195,7 +195,7 @@ func (c *client) say(channel uint16, body frame.Body, payload ...byte) {
 const someTime = 20 * time.Second
 
 // next waits for the next frame; ok is false if the connection has ended.
-func (c *client) next() (f receivedFrame, ok bool) {
+func (c *testClient) next() (f receivedFrame, ok bool) {
 	c.t.Helper()
 	late, stop := ttl.SystemClock{}.After(someTime)
 	defer stop()
@@ -208,13 +208,13 @@ func (c *client) next() (f receivedFrame, ok bool) {
 }
 
 // await waits for the next frame body of the type B. It skips other frames.
-func await[B frame.Body](c *client) B {
+func await[B frame.Body](c *testClient) B {
 	c.t.Helper()
 	b, _ := awaitFrame[B](c)
 	return b
 }
 
-func awaitFrame[B frame.Body](c *client) (B, receivedFrame) {
+func awaitFrame[B frame.Body](c *testClient) (B, receivedFrame) {
 	c.t.Helper()
 	for {
 		f, ok := c.next()
@@ -229,14 +229,14 @@ func awaitFrame[B frame.Body](c *client) (B, receivedFrame) {
 
 // dial connects a new client and opens its connection and one session, on channel 0. size is the maximum
 // frame size of the client in bytes.
-func (w *testServer) dial(size uint32) *client {
+func (w *testServer) dial(size uint32) *testClient {
 	w.t.Helper()
 	return w.greet(w.pipe(), size)
 }
 
 // greet opens the connection of a client that has not sent anything yet, and one session on channel 0.
 // size is the maximum frame size of the client in bytes.
-func (w *testServer) greet(c *client, size uint32) *client {
+func (w *testServer) greet(c *testClient, size uint32) *testClient {
 	w.t.Helper()
 	header := frame.HeaderAMQP()
 	c.write(header[:])
@@ -248,14 +248,14 @@ func (w *testServer) greet(c *client, size uint32) *client {
 	return c
 }
 
-func (c *client) begin(channel uint16, window uint32) *frame.Begin {
+func (c *testClient) begin(channel uint16, window uint32) *frame.Begin {
 	c.t.Helper()
 	c.say(channel, &frame.Begin{IncomingWindow: window, OutgoingWindow: 100, HandleMax: 100})
 	return await[*frame.Begin](c)
 }
 
 // read reads as many bytes as want has, and fails the test unless they are equal.
-func (c *client) read(want []byte) {
+func (c *testClient) read(want []byte) {
 	c.t.Helper()
 	got := make([]byte, len(want))
 	for n := 0; n < len(got); {
@@ -274,7 +274,7 @@ func source(address string) *frame.Source { return &frame.Source{Address: addres
 func target(address string) *frame.Target { return &frame.Target{Address: address, HasAddress: true} }
 
 // sender attaches a link on which the client sends to an address, and returns the server's attach frame.
-func (c *client) sender(handle uint32, address string) *frame.Attach {
+func (c *testClient) sender(handle uint32, address string) *frame.Attach {
 	c.t.Helper()
 	c.say(0, &frame.Attach{Name: address, Handle: handle, SndSettleMode: frame.SenderMixed,
 		Source: source("here"),
@@ -284,7 +284,7 @@ func (c *client) sender(handle uint32, address string) *frame.Attach {
 
 // receiver attaches a link on which the client receives from an address, without credit, and returns the
 // server's attach frame. change modifies the client's frame.
-func (c *client) receiver(handle uint32, address string, change ...func(*frame.Attach)) *frame.Attach {
+func (c *testClient) receiver(handle uint32, address string, change ...func(*frame.Attach)) *frame.Attach {
 	c.t.Helper()
 	a := &frame.Attach{Name: address, Handle: handle, Receiver: true, SndSettleMode: frame.SenderUnsettled,
 		RcvSettleMode: frame.ReceiverSecond, Source: source(address), Target: target("here")}
@@ -296,7 +296,7 @@ func (c *client) receiver(handle uint32, address string, change ...func(*frame.A
 }
 
 // credit grants credit on a link on which the client has received got deliveries so far.
-func (c *client) credit(handle, got, credit uint32, drain bool) {
+func (c *testClient) credit(handle, got, credit uint32, drain bool) {
 	c.t.Helper()
 	c.say(0, &frame.Flow{NextIncomingID: frame.Some(0), IncomingWindow: 1000, OutgoingWindow: 1000,
 		Handle: frame.Some(handle), DeliveryCount: frame.Some(got), LinkCredit: frame.Some(
@@ -304,7 +304,7 @@ func (c *client) credit(handle, got, credit uint32, drain bool) {
 }
 
 // delivered waits for one delivery, in one or more frames, and returns its first frame and its message.
-func (c *client) delivered() (*frame.Transfer, *message.Message) {
+func (c *testClient) delivered() (*frame.Transfer, *message.Message) {
 	c.t.Helper()
 	first, f := awaitFrame[*frame.Transfer](c)
 	payload := f.payload
@@ -325,7 +325,7 @@ func textOf(m *message.Message) string {
 }
 
 // transfer sends a message on a link, in one frame. id is the delivery id.
-func (c *client) transfer(handle, id uint32, m *message.Message) {
+func (c *testClient) transfer(handle, id uint32, m *message.Message) {
 	c.t.Helper()
 	c.say(0, &frame.Transfer{Handle: handle, DeliveryID: frame.Some(id), DeliveryTag: []byte{byte(id)},
 		MessageFormat: frame.Some(0)}, m.AppendBare(nil)...)
@@ -333,7 +333,7 @@ func (c *client) transfer(handle, id uint32, m *message.Message) {
 
 // ask sends a request to a node such as $cbs and returns the response. It attaches two links for that:
 // handle to receive, and handle+1 to send. change modifies the request.
-func (c *client) ask(handle uint32, node, operation string, body wire.Map,
+func (c *testClient) ask(handle uint32, node, operation string, body wire.Map,
 	change ...func(*message.Message)) *message.Message {
 	c.t.Helper()
 	reply := "reply-" + operation

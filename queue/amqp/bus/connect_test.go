@@ -58,7 +58,7 @@ func TestForeignHeader(t *testing.T) {
 
 // put sends a token for an audience (the address of an entity) to $cbs and returns the response. It uses
 // the handles handle and handle+1.
-func (c *client) put(handle uint32, audience, token string) *message.Message {
+func (c *testClient) put(handle uint32, audience, token string) *message.Message {
 	c.t.Helper()
 	return c.ask(handle, "$cbs", "put-token", nil, func(m *message.Message) {
 		m.SetString("name", audience)
@@ -234,8 +234,8 @@ func TestAudience(t *testing.T) {
 	}
 }
 
-// TestAttach checks that a link that cannot be attached is detached with the error of Service Bus.
-func TestAttach(t *testing.T) {
+// TestAttachErrors checks that a link that cannot be attached is detached with the error of Service Bus.
+func TestAttachErrors(t *testing.T) {
 	w := newTestServer(t)
 	w.create(entity.Queue, "q")
 	w.create(entity.Queue, "off", func(p *entity.Properties) { p.Status = entity.Disabled })

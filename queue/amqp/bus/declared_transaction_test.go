@@ -12,7 +12,7 @@ import (
 )
 
 // coordinate attaches a link to a transaction coordinator.
-func (c *client) coordinate(handle uint32) {
+func (c *testClient) coordinate(handle uint32) {
 	c.t.Helper()
 	c.say(0, &frame.Attach{Name: "coordinator", Handle: handle, Source: source("here"),
 		Target:               &frame.Coordinator{Capabilities: []wire.Symbol{"amqp:local-transactions"}},
@@ -23,7 +23,7 @@ func (c *client) coordinate(handle uint32) {
 }
 
 // asks sends a Declare or Discharge to the coordinator and returns its outcome. id is the delivery id.
-func (c *client) asks(handle, id uint32, body frame.Body) frame.State {
+func (c *testClient) asks(handle, id uint32, body frame.Body) frame.State {
 	c.t.Helper()
 	m := message.New(nil)
 	m.Body = frame.AppendValue([]byte{0, 0x53, sectionValue}, body)
@@ -32,7 +32,7 @@ func (c *client) asks(handle, id uint32, body frame.Body) frame.State {
 }
 
 // puts sends a message in the transaction txn and returns its outcome. id is the delivery id.
-func (c *client) puts(handle, id uint32, txn []byte, text string) frame.State {
+func (c *testClient) puts(handle, id uint32, txn []byte, text string) frame.State {
 	c.t.Helper()
 	c.say(0, &frame.Transfer{Handle: handle, DeliveryID: frame.Some(id), DeliveryTag: []byte{byte(id)},
 		State: &frame.Transactional{TxnID: txn}}, message.New([]byte(text)).AppendBare(nil)...)
@@ -100,7 +100,7 @@ func TestTransactions(t *testing.T) {
 }
 
 // outcome waits for the outcome of the delivery that the client has sent with this id.
-func (c *client) outcome(id uint32) frame.State {
+func (c *testClient) outcome(id uint32) frame.State {
 	c.t.Helper()
 	for {
 		if d := await[*frame.Disposition](c); d.Receiver && id-d.First <= d.Last.Or(d.First)-d.First {
@@ -111,7 +111,7 @@ func (c *client) outcome(id uint32) frame.State {
 
 // declare declares a transaction at the coordinator and returns its id. The parameter id is the delivery
 // id.
-func (c *client) declare(handle, id uint32) []byte {
+func (c *testClient) declare(handle, id uint32) []byte {
 	c.t.Helper()
 	d, ok := c.asks(handle, id, &frame.Declare{}).(*frame.Declared)
 	if !ok || len(d.TxnID) == 0 {
@@ -121,7 +121,7 @@ func (c *client) declare(handle, id uint32) []byte {
 }
 
 // post sends a message in the transaction txn on a channel, without waiting for the outcome.
-func (c *client) post(channel uint16, handle, id uint32, txn []byte, text string) {
+func (c *testClient) post(channel uint16, handle, id uint32, txn []byte, text string) {
 	c.t.Helper()
 	t := &frame.Transfer{Handle: handle, DeliveryID: frame.Some(id), DeliveryTag: []byte{byte(id)}}
 	if txn != nil {
@@ -131,7 +131,7 @@ func (c *client) post(channel uint16, handle, id uint32, txn []byte, text string
 }
 
 // discharge sends a Discharge, which ends a transaction, on a channel, without waiting for the outcome.
-func (c *client) discharge(channel uint16, handle, id uint32, d *frame.Discharge) {
+func (c *testClient) discharge(channel uint16, handle, id uint32, d *frame.Discharge) {
 	c.t.Helper()
 	m := message.New(nil)
 	m.Body = frame.AppendValue([]byte{0, 0x53, sectionValue}, d)
@@ -278,15 +278,15 @@ func TestProvisionalSettlement(t *testing.T) {
 // lost.
 func TestIncompleteTransaction(t *testing.T) {
 	const missing = 77 // a delivery that there is not
-	for name, spoil := range map[string]func(w *testServer, c *client, txn []byte){
-		"a message is refused": func(w *testServer, c *client, txn []byte) {
+	for name, spoil := range map[string]func(w *testServer, c *testClient, txn []byte){
+		"a message is refused": func(w *testServer, c *testClient, txn []byte) {
 			m := message.New([]byte("x"))
 			m.Set("bad", []byte{0x40}) // no value of a property
 			m.SetText(message.MessageID, strings.Repeat("x", 200))
 			c.say(0, &frame.Transfer{Handle: 1, DeliveryID: frame.Some(50), DeliveryTag: []byte{1},
 				State: &frame.Transactional{TxnID: txn}}, m.AppendBare(nil)...)
 		},
-		"a message is too large": func(w *testServer, c *client, txn []byte) {
+		"a message is too large": func(w *testServer, c *testClient, txn []byte) {
 			big := make([]byte, 300<<10)
 			for len(big) > 0 {
 				n := min(len(big), 30<<10)
@@ -295,22 +295,22 @@ func TestIncompleteTransaction(t *testing.T) {
 				big = big[n:]
 			}
 		},
-		"a lock is lost": func(w *testServer, c *client, txn []byte) {
+		"a lock is lost": func(w *testServer, c *testClient, txn []byte) {
 			w.advance(2 * entity.Defaults(entity.Queue).LockDuration)
 			c.say(0, &frame.Disposition{Receiver: true, First: 0,
 				State: &frame.Transactional{TxnID: txn, Outcome: &frame.Accepted{}}})
 		},
-		"a delivery is not known": func(w *testServer, c *client, txn []byte) {
+		"a delivery is not known": func(w *testServer, c *testClient, txn []byte) {
 			c.say(0, &frame.Disposition{Receiver: true, First: missing,
 				State: &frame.Transactional{TxnID: txn, Outcome: &frame.Accepted{}}})
 		},
-		"the link is detached": func(w *testServer, c *client, txn []byte) {
+		"the link is detached": func(w *testServer, c *testClient, txn []byte) {
 			w.must(w.q.Delete(w.ctx, "third"))
 			await[*frame.Detach](c)
 			c.say(0, &frame.Disposition{Receiver: true, First: 1,
 				State: &frame.Transactional{TxnID: txn, Outcome: &frame.Accepted{}}})
 		},
-		"there is no such link": func(w *testServer, c *client, txn []byte) {
+		"there is no such link": func(w *testServer, c *testClient, txn []byte) {
 			c.post(0, 9, 50, txn, "x") // ends the session
 		},
 	} {

@@ -60,9 +60,9 @@ func TestManagementBeforeToken(t *testing.T) {
 	m.do(401, "peek-message", pairs("from-sequence-number", int64(1), "message-count", int32(1)))
 }
 
-// TestLostSessionEndsLate checks a client that waits for messages when its session lock ends: it is first
-// told that there are none, and the link is detached with the loss of the lock lostSessionTime later.
-func TestLostSessionEndsLate(t *testing.T) {
+// TestDelayedDetachOfLostSession checks a client that waits for messages when its session lock ends: it is
+// first told that there are none, and the link is detached with the loss of the lock lostSessionTime later.
+func TestDelayedDetachOfLostSession(t *testing.T) {
 	wall, c := lostSession(t)
 	c.credit(0, 1, 4, true)
 	if f := await[*frame.Flow](c); f.LinkCredit.Or(9) != 0 {
@@ -96,7 +96,7 @@ func TestLostSessionSettled(t *testing.T) {
 
 // lostSession returns a client with an unsettled delivery of a session whose lock has ended, and the clock
 // by which waits on connections are measured.
-func lostSession(t *testing.T) (*ttl.VirtualClock, *client) {
+func lostSession(t *testing.T) (*ttl.VirtualClock, *testClient) {
 	t.Helper()
 	w := newTestServer(t)
 	wall := ttl.NewManual(time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC))

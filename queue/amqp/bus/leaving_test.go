@@ -10,26 +10,26 @@ import (
 
 // endings returns the ways, by name, in which a client ends its use of a link: detach, end of the session,
 // close of the connection. Each waits for the server's answer.
-func endings() map[string]func(c *client, handle uint32) {
-	return map[string]func(c *client, handle uint32){
-		"detach": func(c *client, handle uint32) {
+func endings() map[string]func(c *testClient, handle uint32) {
+	return map[string]func(c *testClient, handle uint32){
+		"detach": func(c *testClient, handle uint32) {
 			c.say(0, &frame.Detach{Handle: handle, Closed: true})
 			await[*frame.Detach](c)
 		},
-		"end": func(c *client, _ uint32) {
+		"end": func(c *testClient, _ uint32) {
 			c.say(0, &frame.End{})
 			await[*frame.End](c)
 		},
-		"close": func(c *client, _ uint32) {
+		"close": func(c *testClient, _ uint32) {
 			c.say(0, &frame.Close{})
 			await[*frame.Close](c)
 		},
 	}
 }
 
-// TestLastWords checks that messages and settlements that a client has sent before it detaches, ends its
-// session or closes the connection have taken effect when it gets the answer.
-func TestLastWords(t *testing.T) {
+// TestOperationsSentBeforeDetach checks that messages and settlements that a client has sent before it
+// detaches, ends its session or closes the connection have taken effect when it gets the answer.
+func TestOperationsSentBeforeDetach(t *testing.T) {
 	for name, leave := range endings() {
 		w := newTestServer(t)
 		c := w.attached("a", "b", "c")
@@ -51,9 +51,9 @@ func TestLastWords(t *testing.T) {
 	}
 }
 
-// TestHandOver checks that the lock of a session is free for the next client as soon as the server has
-// answered the end of the previous client's link.
-func TestHandOver(t *testing.T) {
+// TestSessionLockAfterDetach checks that the lock of a session is free for the next client as soon as the
+// server has answered the end of the previous client's link.
+func TestSessionLockAfterDetach(t *testing.T) {
 	for name, leave := range endings() {
 		w := newTestServer(t)
 		w.create(entity.Queue, "talks", withSessions)
@@ -68,9 +68,9 @@ func TestHandOver(t *testing.T) {
 	}
 }
 
-// TestHandlesAndChannelsAgain checks that a client can use a handle or a channel again right after its
+// TestReuseOfHandlesAndChannels checks that a client can use a handle or a channel again right after its
 // detach or end, before the answer has arrived.
-func TestHandlesAndChannelsAgain(t *testing.T) {
+func TestReuseOfHandlesAndChannels(t *testing.T) {
 	w := newTestServer(t)
 	w.create(entity.Queue, "q")
 	c := w.dial(1 << 16)

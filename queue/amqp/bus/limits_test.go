@@ -8,9 +8,9 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// TestLimits checks the maximum numbers of links and of open transactions of a connection: a client that
-// exceeds them gets an error.
-func TestLimits(t *testing.T) {
+// TestConnectionLimits checks the maximum numbers of links and of open transactions of a connection: a client
+// that exceeds them gets an error.
+func TestConnectionLimits(t *testing.T) {
 	w := newTestServer(t)
 	w.create(entity.Queue, "q")
 	c := w.dial(1 << 16)

@@ -13,7 +13,7 @@ import (
 
 // managementClient sends requests to the $management node of an entity and receives the responses.
 type managementClient struct {
-	c     *client
+	c     *testClient
 	send  uint32 // handle
 	reply string
 	id    uint32
@@ -22,7 +22,7 @@ type managementClient struct {
 }
 
 // manage attaches the two links to an entity's $management node: handle to receive, and handle+1 to send.
-func (c *client) manage(handle uint32, entity string) *managementClient {
+func (c *testClient) manage(handle uint32, entity string) *managementClient {
 	c.t.Helper()
 	m := &managementClient{c: c, send: handle + 1, reply: "reply-" + entity}
 	c.receiver(handle, entity+"/$management", func(a *frame.Attach) {

@@ -80,7 +80,7 @@ func (w *testServer) strict() access.Key {
 }
 
 // piece sends a frame with a part of a message that is not complete yet.
-func (c *client) piece(handle uint32, payload []byte) error {
+func (c *testClient) piece(handle uint32, payload []byte) error {
 	_, err := c.conn.Write(frame.Append(nil, 0, &frame.Transfer{Handle: handle,
 		DeliveryID: frame.Some(handle), DeliveryTag: []byte{byte(handle)}, MessageFormat: frame.Some(0),
 		More: true}, payload))
@@ -88,7 +88,7 @@ func (c *client) piece(handle uint32, payload []byte) error {
 }
 
 // closes waits for the server's close frame and returns its error condition.
-func (c *client) closes() string {
+func (c *testClient) closes() string {
 	c.t.Helper()
 	cl := await[*frame.Close](c)
 	if cl.Error == nil {
@@ -97,11 +97,11 @@ func (c *client) closes() string {
 	return string(cl.Error.Condition)
 }
 
-// TestBeforeToken checks the limits of a client that has not sent a token: a few links, sessions and
+// TestLimitsBeforeToken checks the limits of a client that has not sent a token: a few links, sessions and
 // kilobytes.
-func TestBeforeToken(t *testing.T) {
-	for name, attack := range map[string]func(c *client) error{
-		"unfinished messages": func(c *client) error {
+func TestLimitsBeforeToken(t *testing.T) {
+	for name, attack := range map[string]func(c *testClient) error{
+		"unfinished messages": func(c *testClient) error {
 			c.sender(0, "$cbs")
 			for range 20 {
 				if err := c.piece(0, make([]byte, 10_000)); err != nil {
@@ -110,7 +110,7 @@ func TestBeforeToken(t *testing.T) {
 			}
 			return nil
 		},
-		"links": func(c *client) error {
+		"links": func(c *testClient) error {
 			for h := range uint32(40) {
 				if err := c.try(0, &frame.Attach{Name: fmt.Sprint(h), Handle: h, Source: source("x"),
 					Target: target("$cbs"), InitialDeliveryCount: frame.Some(0)}); err != nil {
@@ -119,7 +119,7 @@ func TestBeforeToken(t *testing.T) {
 			}
 			return nil
 		},
-		"properties of links": func(c *client) error {
+		"properties of links": func(c *testClient) error {
 			for h := range uint32(10) {
 				from := source(strings.Repeat("x", 10_000))
 				if err := c.try(0, &frame.Attach{Name: fmt.Sprint(h), Handle: h, Source: from,
@@ -129,7 +129,7 @@ func TestBeforeToken(t *testing.T) {
 			}
 			return nil
 		},
-		"sessions": func(c *client) error {
+		"sessions": func(c *testClient) error {
 			for n := range uint16(40) {
 				if err := c.try(n+1, &frame.Begin{IncomingWindow: 10, OutgoingWindow: 10}); err != nil {
 					return err
@@ -137,7 +137,7 @@ func TestBeforeToken(t *testing.T) {
 			}
 			return nil
 		},
-		"frames": func(c *client) error {
+		"frames": func(c *testClient) error {
 			c.sender(0, "$cbs")
 			return c.piece(0, make([]byte, 60_000))
 		},
@@ -161,14 +161,14 @@ func TestBeforeToken(t *testing.T) {
 }
 
 // try sends a frame and returns the error, since the server may have closed the connection.
-func (c *client) try(channel uint16, body frame.Body) error {
+func (c *testClient) try(channel uint16, body frame.Body) error {
 	_, err := c.conn.Write(frame.Append(nil, channel, body, nil))
 	return err
 }
 
-// TestTokenTime checks that a connection is closed if the client sends no token in time, and that a client
-// with a token may attach more links than one without.
-func TestTokenTime(t *testing.T) {
+// TestTokenTimeLimit checks that a connection is closed if the client sends no token in time, and that a
+// client with a token may attach more links than one without.
+func TestTokenTimeLimit(t *testing.T) {
 	w := newTestServer(t)
 	key := w.strict()
 	o := w.bus.Options()
@@ -227,9 +227,9 @@ func TestUnfinishedMessages(t *testing.T) {
 	}
 }
 
-// TestMessagesWaitForRoom checks that a message for which there is no memory is accepted when memory
+// TestMessagesWaitForMemory checks that a message for which there is no memory is accepted when memory
 // becomes free.
-func TestMessagesWaitForRoom(t *testing.T) {
+func TestMessagesWaitForMemory(t *testing.T) {
 	w := newTestServer(t)
 	w.create(entity.Queue, "q")
 	r := newTestMemoryLimit(1 << 20)

@@ -105,7 +105,7 @@ func worldOn(t *testing.T, fs *crashdisk.Disk) *testServer {
 // modelClient is one client of a transactionHistory, with its open transactions and the operations for
 // which it has no outcome yet.
 type modelClient struct {
-	*client
+	*testClient
 	p       *transactionHistory
 	number  int
 	apart   bool
@@ -141,7 +141,7 @@ func (k *modelClient) channel(handle uint16) uint16 {
 }
 
 func (p *transactionHistory) newModelClient(number int) *modelClient {
-	k := &modelClient{client: p.dial(1 << 16), p: p, number: number, apart: p.r.IntN(2) == 0,
+	k := &modelClient{testClient: p.dial(1 << 16), p: p, number: number, apart: p.r.IntN(2) == 0,
 		next:    map[uint16]uint32{},
 		waiting: map[uint32]*modelTxn{}, sends: map[uint32]string{}, known: map[uint32]string{},
 		done: map[uint32]bool{}}
@@ -153,7 +153,7 @@ func (p *transactionHistory) newModelClient(number int) *modelClient {
 	attach := func(handle uint16, a *frame.Attach) {
 		a.Handle = uint32(handle)
 		k.say(k.channel(handle), a)
-		await[*frame.Attach](k.client)
+		await[*frame.Attach](k.testClient)
 	}
 	attach(receiving, &frame.Attach{Name: "r", Receiver: true, Source: source("q"), Target: target("here")})
 	attach(sending, &frame.Attach{Name: "s", Source: source("here"), Target: target("q"),
@@ -316,7 +316,7 @@ func (k *modelClient) discharge(t *modelTxn, commit bool) {
 // until receives frames and updates the model by them, until found returns true for one.
 func (k *modelClient) until(found func(receivedFrame) bool) {
 	for {
-		f, ok := k.client.next()
+		f, ok := k.testClient.next()
 		if !ok {
 			k.p.t.Fatal("the connection has ended")
 		}

@@ -12,9 +12,9 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// TestRecorded checks that the log of requests contains each link, message, settlement and management
-// request, with its outcome.
-func TestRecorded(t *testing.T) {
+// TestRequestLogEntries checks that the log of requests contains each link, message, settlement and
+// management request, with its outcome.
+func TestRequestLogEntries(t *testing.T) {
 	w := newTestServer(t)
 	w.bus.o.Requests = requestlog.New(requestlog.MinMemory)
 	w.create(entity.Queue, "q")
@@ -64,9 +64,9 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
-// TestRecordedToken checks that the log of requests contains an entry for a put-token request, but not the
-// token.
-func TestRecordedToken(t *testing.T) {
+// TestRequestLogOmitsToken checks that the log of requests contains an entry for a put-token request, but not
+// the token.
+func TestRequestLogOmitsToken(t *testing.T) {
 	w := newTestServer(t)
 	w.bus.o.Requests = requestlog.New(requestlog.MinMemory)
 	w.create(entity.Queue, "q")

@@ -11,7 +11,7 @@ import (
 )
 
 // settles sends a state for the delivery with this id and returns the state with which the server answers.
-func (c *client) settles(id uint32, s frame.State) frame.State {
+func (c *testClient) settles(id uint32, s frame.State) frame.State {
 	c.t.Helper()
 	c.say(0, &frame.Disposition{Receiver: true, First: id, Last: frame.Some(id), State: s})
 	d := await[*frame.Disposition](c)
@@ -32,7 +32,7 @@ func refused(t *testing.T, s frame.State, condition wire.Symbol) {
 
 // attached creates the queue "q" with messages of these texts, and returns a client that has received all
 // of them, unsettled, on handle 0.
-func (w *testServer) attached(texts ...string) *client {
+func (w *testServer) attached(texts ...string) *testClient {
 	w.t.Helper()
 	w.create(entity.Queue, "q")
 	w.send("q", texts...)
@@ -102,7 +102,7 @@ func TestOutcomes(t *testing.T) {
 
 // sections waits for the next delivery and returns the sections of its message as AMQP values, by their
 // descriptors.
-func (c *client) sections() map[uint64]any {
+func (c *testClient) sections() map[uint64]any {
 	c.t.Helper()
 	_, f := awaitFrame[*frame.Transfer](c)
 	list := make(map[uint64]any)

@@ -16,14 +16,14 @@ import (
 )
 
 // window opens the session's window for more transfers, after the client has received got of them.
-func (c *client) window(got, more uint32) {
+func (c *testClient) window(got, more uint32) {
 	c.t.Helper()
 	c.say(0, &frame.Flow{NextIncomingID: frame.Some(got), IncomingWindow: more, OutgoingWindow: 1000})
 }
 
 // flowOf sends a flow frame that sets the credit of a link and the window of the session. delivered is the
 // number of deliveries received on the link.
-func (c *client) flowOf(handle, window, delivered, credit uint32) {
+func (c *testClient) flowOf(handle, window, delivered, credit uint32) {
 	c.t.Helper()
 	c.say(0, &frame.Flow{NextIncomingID: frame.Some(0), IncomingWindow: window, OutgoingWindow: 1000,
 		Handle: frame.Some(handle), DeliveryCount: frame.Some(delivered), LinkCredit: frame.Some(credit),
@@ -31,7 +31,7 @@ func (c *client) flowOf(handle, window, delivered, credit uint32) {
 }
 
 // pieces sends a payload as one delivery in frames of size bytes. t is the first frame.
-func (c *client) pieces(t frame.Transfer, payload []byte, size int) {
+func (c *testClient) pieces(t frame.Transfer, payload []byte, size int) {
 	c.t.Helper()
 	for len(payload) > 0 {
 		n := min(size, len(payload))
@@ -89,9 +89,9 @@ func TestLargeMessage(t *testing.T) {
 
 func isState[S frame.State](s frame.State) bool { _, ok := s.(S); return ok }
 
-// TestTransfers checks that messages that are aborted, too large or malformed are not stored, and that
-// messages sent as settled get no outcome.
-func TestTransfers(t *testing.T) {
+// TestAbortedAndMalformedTransfers checks that messages that are aborted, too large or malformed are not
+// stored, and that messages sent as settled get no outcome.
+func TestAbortedAndMalformedTransfers(t *testing.T) {
 	w := newTestServer(t)
 	w.create(entity.Queue, "q")
 	c := w.dial(1 << 16)
@@ -143,9 +143,9 @@ func (w *testServer) shows(path, want string) {
 	}
 }
 
-// TestCreditTakenBack checks that a message that waits for the session's window is released if the client
+// TestCreditWithdrawn checks that a message that waits for the session's window is released if the client
 // withdraws the link's credit, and is delivered when there is credit again.
-func TestCreditTakenBack(t *testing.T) {
+func TestCreditWithdrawn(t *testing.T) {
 	w := newTestServer(t)
 	w.create(entity.Queue, "q")
 	w.send("q", "a", "b")
@@ -202,9 +202,9 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// TestEndsTwice checks that a second end of a session or detach of a link, as the Python client sends it,
-// ends nothing else.
-func TestEndsTwice(t *testing.T) {
+// TestRepeatedEndAndDetach checks that a second end of a session or detach of a link, as the Python client
+// sends it, ends nothing else.
+func TestRepeatedEndAndDetach(t *testing.T) {
 	w := newTestServer(t)
 	w.create(entity.Queue, "q")
 	c := w.dial(1 << 16)
@@ -225,11 +225,11 @@ func TestEndsTwice(t *testing.T) {
 	await[*frame.Close](c)
 }
 
-// TestIdle checks idle timeouts with two connections: the server closes one whose client is silent for too
-// long, and sends empty frames as heartbeats on the other.
-func TestIdle(t *testing.T) {
+// TestIdleTimeouts checks idle timeouts with two connections: the server closes one whose client is silent
+// for too long, and sends empty frames as heartbeats on the other.
+func TestIdleTimeouts(t *testing.T) {
 	w := newTestServer(t)
-	opened := func(server time.Duration, client uint32) *client {
+	opened := func(server time.Duration, client uint32) *testClient {
 		o := w.bus.Options()
 		o.IdleTimeout = server
 		c := w.pipeWith(w.ctx, o)
@@ -284,7 +284,7 @@ func TestServerStops(t *testing.T) {
 		t.Errorf("%+v", cl)
 	}
 	open.say(0, &frame.Close{})
-	for _, c := range []*client{silent, begun, open} {
+	for _, c := range []*testClient{silent, begun, open} {
 		if err := <-c.served; err != nil {
 			t.Error(err)
 		}
@@ -296,7 +296,7 @@ func TestServerStops(t *testing.T) {
 }
 
 // listenAfter reads the bytes want from the connection, and then starts to read frames.
-func (c *client) listenAfter(want []byte) {
+func (c *testClient) listenAfter(want []byte) {
 	c.t.Helper()
 	c.read(want)
 	c.listen()
@@ -332,9 +332,9 @@ func TestRangeOfDeliveries(t *testing.T) {
 	w.shows("q", "")
 }
 
-// TestCreditTakenBackTooLate checks that a message received in receive-and-delete mode is sent even if its
-// credit is withdrawn while it waits for the session's window, since it would be lost otherwise.
-func TestCreditTakenBackTooLate(t *testing.T) {
+// TestReceiveAndDeleteCreditWithdrawn checks that a message received in receive-and-delete mode is sent even
+// if its credit is withdrawn while it waits for the session's window, since it would be lost otherwise.
+func TestReceiveAndDeleteCreditWithdrawn(t *testing.T) {
 	w := newTestServer(t)
 	w.create(entity.Queue, "q")
 	w.send("q", "a", "b")

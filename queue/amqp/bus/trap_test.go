@@ -13,10 +13,10 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TestK1K2Performatives checks that each performative that the server sends has a small ulong as its
+// TestPerformativeEncoding checks that each performative that the server sends has a small ulong as its
 // descriptor, all of its fields, and no list in the one-byte form for an empty list. Older Python and Go
 // clients can read only this.
-func TestK1K2Performatives(t *testing.T) {
+func TestPerformativeEncoding(t *testing.T) {
 	w := newTestServer(t)
 	w.create(entity.Queue, "q")
 	w.send("q", "a")
@@ -66,10 +66,10 @@ func TestK1K2Performatives(t *testing.T) {
 	}
 }
 
-// TestK3K4K5K6K14Attach checks the server's attach frames: settle modes and addresses are returned as the
+// TestAttachFrameFields checks the server's attach frames: settle modes and addresses are returned as the
 // client has sent them, a sending link has an initial delivery count, and a receiving link grants credit
 // at once.
-func TestK3K4K5K6K14Attach(t *testing.T) {
+func TestAttachFrameFields(t *testing.T) {
 	w := newTestServer(t)
 	w.create(entity.Queue, "q")
 	c := w.dial(1 << 16)
@@ -105,9 +105,9 @@ func TestK3K4K5K6K14Attach(t *testing.T) {
 	}
 }
 
-// TestK7K12K21Delivery checks that a delivery has a delivery id, and that its annotations have exactly the
-// AMQP types that clients expect.
-func TestK7K12K21Delivery(t *testing.T) {
+// TestDeliveryAnnotationTypes checks that a delivery has a delivery id, and that its annotations have exactly
+// the AMQP types that clients expect.
+func TestDeliveryAnnotationTypes(t *testing.T) {
 	w := newTestServer(t)
 	w.create(entity.Queue, "q")
 	w.send("q", "a")
@@ -142,10 +142,10 @@ func TestK7K12K21Delivery(t *testing.T) {
 	}
 }
 
-// TestK9K10K17Claims checks the form of responses. Those of $cbs have property names with hyphens, status
+// TestResponseProperties checks the form of responses. Those of $cbs have property names with hyphens, status
 // codes of type int, the correlation id in the type of the message id, and no error condition on success.
 // Those of $management have other property names.
-func TestK9K10K17Claims(t *testing.T) {
+func TestResponseProperties(t *testing.T) {
 	w := newTestServer(t)
 	w.create(entity.Queue, "q")
 	c := w.dial(1 << 16)

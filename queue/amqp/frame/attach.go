@@ -42,7 +42,7 @@ type Attach struct {
 
 func (*Attach) descriptor() uint64 { return descAttach }
 
-func (a *Attach) fields(l *fieldList) {
+func (a *Attach) fields(l *fieldListEncoder) {
 	l.string(a.Name)
 	l.uint32(a.Handle)
 	l.bool(a.Receiver)
@@ -99,7 +99,7 @@ type Source struct {
 
 func (*Source) descriptor() uint64 { return descSource }
 
-func (s *Source) fields(l *fieldList) {
+func (s *Source) fields(l *fieldListEncoder) {
 	l.address(s.Address, s.HasAddress)
 	l.uint32(s.Durable)
 	l.symbol(s.ExpiryPolicy)
@@ -113,7 +113,7 @@ func (s *Source) fields(l *fieldList) {
 	l.symbols(s.Capabilities)
 }
 
-func (l *fieldList) address(text string, is bool) {
+func (l *fieldListEncoder) address(text string, is bool) {
 	if is {
 		l.string(text)
 	} else {
@@ -151,7 +151,7 @@ type Target struct {
 
 func (*Target) descriptor() uint64 { return descTarget }
 
-func (t *Target) fields(l *fieldList) {
+func (t *Target) fields(l *fieldListEncoder) {
 	l.address(t.Address, t.HasAddress)
 	l.uint32(t.Durable)
 	l.symbol(t.ExpiryPolicy)
@@ -166,7 +166,7 @@ type Coordinator struct{ Capabilities []wire.Symbol }
 
 func (*Coordinator) descriptor() uint64 { return descCoordinator }
 
-func (c *Coordinator) fields(l *fieldList) { l.symbols(c.Capabilities) }
+func (c *Coordinator) fields(l *fieldListEncoder) { l.symbols(c.Capabilities) }
 
 func readTarget(f *wire.FieldReader) Body {
 	raw := f.Raw()

@@ -37,7 +37,7 @@ type Error struct {
 
 func (*Error) descriptor() uint64 { return descError }
 
-func (e *Error) fields(l *fieldList) {
+func (e *Error) fields(l *fieldListEncoder) {
 	l.symbol(e.Condition)
 	l.text(e.Description)
 	l.pairs(e.Info)

@@ -2,8 +2,9 @@ package frame
 
 import "github.com/mayflydb/mayfly/queue/wire"
 
-// fieldList encodes the fields of a performative or another body, as the described list that AMQP prescribes.
-type fieldList struct {
+// fieldListEncoder encodes the fields of a performative or another body, as the described list that AMQP
+// prescribes.
+type fieldListEncoder struct {
 	dst []byte
 	n   int
 }
@@ -11,27 +12,27 @@ type fieldList struct {
 // appendBody encodes a described list.
 func appendBody(dst []byte, b interface {
 	descriptor() uint64
-	fields(*fieldList)
+	fields(*fieldListEncoder)
 }) []byte {
 	dst, o := wire.OpenList(wire.AppendDescriptor(dst, b.descriptor()))
-	l := fieldList{dst: dst}
+	l := fieldListEncoder{dst: dst}
 	b.fields(&l)
 	return o.CloseWith(l.dst, l.n)
 }
 
-func (l *fieldList) null() { l.dst, l.n = wire.AppendNull(l.dst), l.n+1 }
+func (l *fieldListEncoder) null() { l.dst, l.n = wire.AppendNull(l.dst), l.n+1 }
 
-func (l *fieldList) bool(v bool) { l.dst, l.n = wire.AppendBool(l.dst, v), l.n+1 }
+func (l *fieldListEncoder) bool(v bool) { l.dst, l.n = wire.AppendBool(l.dst, v), l.n+1 }
 
-func (l *fieldList) uint8(v uint8) { l.dst, l.n = wire.AppendUint8(l.dst, v), l.n+1 }
+func (l *fieldListEncoder) uint8(v uint8) { l.dst, l.n = wire.AppendUint8(l.dst, v), l.n+1 }
 
-func (l *fieldList) uint16(v uint16) { l.dst, l.n = wire.AppendUint16(l.dst, v), l.n+1 }
+func (l *fieldListEncoder) uint16(v uint16) { l.dst, l.n = wire.AppendUint16(l.dst, v), l.n+1 }
 
-func (l *fieldList) uint32(v uint32) { l.dst, l.n = wire.AppendUint32(l.dst, v), l.n+1 }
+func (l *fieldListEncoder) uint32(v uint32) { l.dst, l.n = wire.AppendUint32(l.dst, v), l.n+1 }
 
-func (l *fieldList) uint64(v uint64) { l.dst, l.n = wire.AppendUint64(l.dst, v), l.n+1 }
+func (l *fieldListEncoder) uint64(v uint64) { l.dst, l.n = wire.AppendUint64(l.dst, v), l.n+1 }
 
-func (l *fieldList) maybe(v OptionalNumber) {
+func (l *fieldListEncoder) maybe(v OptionalNumber) {
 	if v.Set {
 		l.uint32(v.Value)
 	} else {
@@ -39,10 +40,10 @@ func (l *fieldList) maybe(v OptionalNumber) {
 	}
 }
 
-func (l *fieldList) string(v string) { l.dst, l.n = wire.AppendString(l.dst, v), l.n+1 }
+func (l *fieldListEncoder) string(v string) { l.dst, l.n = wire.AppendString(l.dst, v), l.n+1 }
 
 // text writes a string, "" as null.
-func (l *fieldList) text(v string) {
+func (l *fieldListEncoder) text(v string) {
 	if v == "" {
 		l.null()
 	} else {
@@ -51,7 +52,7 @@ func (l *fieldList) text(v string) {
 }
 
 // symbol writes a symbol, "" as null.
-func (l *fieldList) symbol(v wire.Symbol) {
+func (l *fieldListEncoder) symbol(v wire.Symbol) {
 	if v == "" {
 		l.null()
 		return
@@ -60,7 +61,7 @@ func (l *fieldList) symbol(v wire.Symbol) {
 }
 
 // bytes writes a binary, nil as null.
-func (l *fieldList) bytes(v []byte) {
+func (l *fieldListEncoder) bytes(v []byte) {
 	if v == nil {
 		l.null()
 		return
@@ -69,7 +70,7 @@ func (l *fieldList) bytes(v []byte) {
 }
 
 // raw writes an encoded value, nil as null.
-func (l *fieldList) raw(v []byte) {
+func (l *fieldListEncoder) raw(v []byte) {
 	if v == nil {
 		l.null()
 		return
@@ -79,7 +80,7 @@ func (l *fieldList) raw(v []byte) {
 
 // value writes any value. If the type of the value has no encoding, which is a bug of the caller, it writes
 // null.
-func (l *fieldList) value(v any) {
+func (l *fieldListEncoder) value(v any) {
 	out, err := wire.Append(l.dst, v)
 	if err != nil {
 		l.null()
@@ -89,7 +90,7 @@ func (l *fieldList) value(v any) {
 }
 
 // symbols writes an array, an empty one as null.
-func (l *fieldList) symbols(v []wire.Symbol) {
+func (l *fieldListEncoder) symbols(v []wire.Symbol) {
 	if len(v) == 0 {
 		l.null()
 		return
@@ -98,7 +99,7 @@ func (l *fieldList) symbols(v []wire.Symbol) {
 }
 
 // pairs writes a map, nil as null.
-func (l *fieldList) pairs(v wire.Map) {
+func (l *fieldListEncoder) pairs(v wire.Map) {
 	if v == nil {
 		l.null()
 		return
@@ -107,9 +108,9 @@ func (l *fieldList) pairs(v wire.Map) {
 }
 
 // body writes v, a described list, as a field of another list. If is is false, it writes null instead of v.
-func (l *fieldList) body(v interface {
+func (l *fieldListEncoder) body(v interface {
 	descriptor() uint64
-	fields(*fieldList)
+	fields(*fieldListEncoder)
 }, is bool) {
 	if !is {
 		l.null()

@@ -117,7 +117,7 @@ func TestShortLists(t *testing.T) {
 	}
 }
 
-func TestMalformed(t *testing.T) {
+func TestMalformedBodies(t *testing.T) {
 	described := func(code uint64, fields ...any) []byte {
 		raw, err := wire.Append(nil, wire.Described{Descriptor: code, Value: wire.List(fields)})
 		if err != nil {
@@ -201,7 +201,7 @@ func TestReader(t *testing.T) {
 	}
 }
 
-func TestRequests(t *testing.T) {
+func TestParseRequest(t *testing.T) {
 	for _, b := range []Body{&Declare{}, &Discharge{TxnID: []byte{1}, Fail: true}} {
 		if got, err := ParseRequest(AppendValue(nil, b)); err != nil || !cmp.Equal(got, b) {
 			t.Errorf("%+v, %v", got, err)

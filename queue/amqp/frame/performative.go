@@ -33,7 +33,7 @@ type Open struct {
 
 func (*Open) descriptor() uint64 { return descOpen }
 
-func (o *Open) fields(l *fieldList) {
+func (o *Open) fields(l *fieldListEncoder) {
 	l.string(o.ContainerID)
 	l.text(o.Hostname)
 	l.uint32(o.MaxFrameSize)
@@ -76,7 +76,7 @@ type Begin struct {
 
 func (*Begin) descriptor() uint64 { return descBegin }
 
-func (b *Begin) fields(l *fieldList) {
+func (b *Begin) fields(l *fieldListEncoder) {
 	if b.RemoteChannel.Set {
 		l.uint16(uint16(b.RemoteChannel.Value))
 	} else {
@@ -118,7 +118,7 @@ type Flow struct {
 
 func (*Flow) descriptor() uint64 { return descFlow }
 
-func (w *Flow) fields(l *fieldList) {
+func (w *Flow) fields(l *fieldListEncoder) {
 	l.maybe(w.NextIncomingID)
 	l.uint32(w.IncomingWindow)
 	l.uint32(w.NextOutgoingID)
@@ -157,7 +157,7 @@ type Transfer struct {
 
 func (*Transfer) descriptor() uint64 { return descTransfer }
 
-func (t *Transfer) fields(l *fieldList) {
+func (t *Transfer) fields(l *fieldListEncoder) {
 	l.uint32(t.Handle)
 	l.maybe(t.DeliveryID)
 	l.bytes(t.DeliveryTag)
@@ -194,7 +194,7 @@ type Disposition struct {
 
 func (*Disposition) descriptor() uint64 { return descDisposition }
 
-func (d *Disposition) fields(l *fieldList) {
+func (d *Disposition) fields(l *fieldListEncoder) {
 	l.bool(d.Receiver)
 	l.uint32(d.First)
 	l.uint32(d.Last.Or(d.First))
@@ -217,7 +217,7 @@ type Detach struct {
 
 func (*Detach) descriptor() uint64 { return descDetach }
 
-func (d *Detach) fields(l *fieldList) {
+func (d *Detach) fields(l *fieldListEncoder) {
 	l.uint32(d.Handle)
 	l.bool(d.Closed)
 	l.body(d.Error, d.Error != nil)
@@ -232,11 +232,11 @@ type End struct{ Error *Error }
 
 func (*End) descriptor() uint64 { return descEnd }
 
-func (e *End) fields(l *fieldList) { l.body(e.Error, e.Error != nil) }
+func (e *End) fields(l *fieldListEncoder) { l.body(e.Error, e.Error != nil) }
 
 // Close ends a connection.
 type Close struct{ Error *Error }
 
 func (*Close) descriptor() uint64 { return descClose }
 
-func (c *Close) fields(l *fieldList) { l.body(c.Error, c.Error != nil) }
+func (c *Close) fields(l *fieldListEncoder) { l.body(c.Error, c.Error != nil) }

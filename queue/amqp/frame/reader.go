@@ -151,7 +151,7 @@ func (r *Reader) Next() (Frame, error) {
 // Body is a performative or a SASL body.
 type Body interface {
 	descriptor() uint64
-	fields(*fieldList)
+	fields(*fieldListEncoder)
 }
 
 // Append appends a frame to dst. Only a transfer has a payload. SASL bodies get a frame of type SASL. The

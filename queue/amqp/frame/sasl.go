@@ -50,19 +50,19 @@ func (*SASLOutcome) descriptor() uint64    { return descSASLOutcome }
 
 // fields writes the mechanisms as an array even if there is only one, because older clients do not accept a
 // single symbol.
-func (m *SASLMechanisms) fields(l *fieldList) { l.value(wire.Symbols(m.List)) }
+func (m *SASLMechanisms) fields(l *fieldListEncoder) { l.value(wire.Symbols(m.List)) }
 
-func (i *SASLInit) fields(l *fieldList) {
+func (i *SASLInit) fields(l *fieldListEncoder) {
 	l.symbol(i.Mechanism)
 	l.bytes(i.Response)
 	l.text(i.Hostname)
 }
 
-func (c *SASLChallenge) fields(l *fieldList) { l.bytes(c.Data) }
+func (c *SASLChallenge) fields(l *fieldListEncoder) { l.bytes(c.Data) }
 
-func (r *SASLResponse) fields(l *fieldList) { l.bytes(r.Data) }
+func (r *SASLResponse) fields(l *fieldListEncoder) { l.bytes(r.Data) }
 
-func (o *SASLOutcome) fields(l *fieldList) {
+func (o *SASLOutcome) fields(l *fieldListEncoder) {
 	l.uint8(o.Code)
 	l.bytes(o.Data)
 }

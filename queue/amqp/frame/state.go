@@ -71,20 +71,20 @@ func (*Modified) descriptor() uint64      { return descModified }
 func (*Declared) descriptor() uint64      { return descDeclared }
 func (*Transactional) descriptor() uint64 { return descTransactional }
 
-func (r *Received) fields(l *fieldList) {
+func (r *Received) fields(l *fieldListEncoder) {
 	l.uint32(r.Section)
 	l.uint64(r.Offset)
 }
-func (*Accepted) fields(*fieldList)     {}
-func (r *Rejected) fields(l *fieldList) { l.body(r.Error, r.Error != nil) }
-func (*Released) fields(*fieldList)     {}
-func (m *Modified) fields(l *fieldList) {
+func (*Accepted) fields(*fieldListEncoder)     {}
+func (r *Rejected) fields(l *fieldListEncoder) { l.body(r.Error, r.Error != nil) }
+func (*Released) fields(*fieldListEncoder)     {}
+func (m *Modified) fields(l *fieldListEncoder) {
 	l.bool(m.DeliveryFailed)
 	l.bool(m.UndeliverableHere)
 	l.pairs(m.Annotations)
 }
-func (d *Declared) fields(l *fieldList) { l.bytes(d.TxnID) }
-func (t *Transactional) fields(l *fieldList) {
+func (d *Declared) fields(l *fieldListEncoder) { l.bytes(d.TxnID) }
+func (t *Transactional) fields(l *fieldListEncoder) {
 	l.bytes(t.TxnID)
 	l.body(t.Outcome, t.Outcome != nil)
 }
@@ -148,10 +148,10 @@ type Discharge struct {
 	Fail  bool // roll back instead of commit
 }
 
-func (*Declare) descriptor() uint64   { return descDeclare }
-func (*Discharge) descriptor() uint64 { return descDischarge }
-func (*Declare) fields(l *fieldList)  { l.null() }
-func (d *Discharge) fields(l *fieldList) {
+func (*Declare) descriptor() uint64         { return descDeclare }
+func (*Discharge) descriptor() uint64       { return descDischarge }
+func (*Declare) fields(l *fieldListEncoder) { l.null() }
+func (d *Discharge) fields(l *fieldListEncoder) {
 	l.bytes(d.TxnID)
 	l.bool(d.Fail)
 }

@@ -14,11 +14,11 @@ const maxReturned = 1024
 // messages.
 type Cursor struct {
 	next     int64
-	returned sequenceHeap
+	returned sequenceNumberHeap
 	// generation is incremented by Release and Restart. A receive that began before such a call must not
 	// advance the cursor, because it may not have seen the message that has become available.
 	generation uint64
-	Waiters    Waiters
+	Waiters    WaiterQueue
 }
 
 // Release records that a message has become available to receivers again.
@@ -47,23 +47,23 @@ func (p *Cursor) Advance(behind int64, moves uint64) {
 	}
 }
 
-// sequenceHeap is a heap of sequence numbers.
-type sequenceHeap []int64
+// sequenceNumberHeap is a heap of sequence numbers.
+type sequenceNumberHeap []int64
 
 // Len, Less, Swap, Push and Pop implement heap.Interface.
-func (n sequenceHeap) Len() int { return len(n) }
+func (n sequenceNumberHeap) Len() int { return len(n) }
 
 // Less orders by number.
-func (n sequenceHeap) Less(i, j int) bool { return n[i] < n[j] }
+func (n sequenceNumberHeap) Less(i, j int) bool { return n[i] < n[j] }
 
 // Swap exchanges two elements.
-func (n sequenceHeap) Swap(i, j int) { n[i], n[j] = n[j], n[i] }
+func (n sequenceNumberHeap) Swap(i, j int) { n[i], n[j] = n[j], n[i] }
 
 // Push appends an element.
-func (n *sequenceHeap) Push(x any) { *n = append(*n, x.(int64)) }
+func (n *sequenceNumberHeap) Push(x any) { *n = append(*n, x.(int64)) }
 
 // Pop removes the last element.
-func (n *sequenceHeap) Pop() any {
+func (n *sequenceNumberHeap) Pop() any {
 	last := len(*n) - 1
 	seq := (*n)[last]
 	*n = (*n)[:last]

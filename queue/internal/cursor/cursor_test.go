@@ -4,9 +4,9 @@ import (
 	"testing"
 )
 
-// TestPlace checks that a Cursor does not advance past a message that became available again during the
-// receive, and that it goes back to the lowest one if there are too many of them to be listed.
-func TestPlace(t *testing.T) {
+// TestCursorAfterRelease checks that a Cursor does not advance past a message that became available again
+// during the receive, and that it goes back to the lowest one if there are too many of them to be listed.
+func TestCursorAfterRelease(t *testing.T) {
 	var p Cursor
 	p.Advance(10, p.generation)
 	before := p.generation

@@ -4,8 +4,8 @@ import (
 	"container/list"
 )
 
-// Waiters is a queue of waiting receivers, first come first served. The store's mutex guards it.
-type Waiters struct{ idle list.List } // of *Waiter that have not been woken
+// WaiterQueue is a queue of waiting receivers, first come first served. The store's mutex guards it.
+type WaiterQueue struct{ idle list.List } // of *Waiter that have not been woken
 
 // Waiter is one waiting receiver. It is woken by a value in Ready, which has capacity 1.
 type Waiter struct {
@@ -14,14 +14,14 @@ type Waiter struct {
 }
 
 // Join appends a new waiter.
-func (w *Waiters) Join() *Waiter {
+func (w *WaiterQueue) Join() *Waiter {
 	one := &Waiter{Ready: make(chan struct{}, 1)}
 	one.place = w.idle.PushBack(one)
 	return one
 }
 
 // Wake wakes the first n idle waiters.
-func (w *Waiters) Wake(n int) {
+func (w *WaiterQueue) Wake(n int) {
 	for first := w.idle.Front(); first != nil && n > 0; first, n = w.idle.Front(), n-1 {
 		one := w.idle.Remove(first).(*Waiter)
 		one.place = nil
@@ -30,20 +30,20 @@ func (w *Waiters) Wake(n int) {
 }
 
 // WakeAll wakes all waiters.
-func (w *Waiters) WakeAll() { w.Wake(w.Len()) }
+func (w *WaiterQueue) WakeAll() { w.Wake(w.Len()) }
 
 // Len returns the number of waiters that have not been woken.
-func (w *Waiters) Len() int { return w.idle.Len() }
+func (w *WaiterQueue) Len() int { return w.idle.Len() }
 
 // PutBack makes a woken waiter wait again, as the first of the queue of waiters.
-func (w *Waiters) PutBack(one *Waiter) {
+func (w *WaiterQueue) PutBack(one *Waiter) {
 	if one.place == nil {
 		one.place = w.idle.PushFront(one)
 	}
 }
 
 // Leave removes a waiter. If it was woken and has not used the wake-up, the next waiter gets it.
-func (w *Waiters) Leave(one *Waiter) {
+func (w *WaiterQueue) Leave(one *Waiter) {
 	if one.place != nil {
 		w.idle.Remove(one.place)
 		one.place = nil

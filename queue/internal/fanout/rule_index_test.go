@@ -13,9 +13,9 @@ import (
 	"github.com/mayflydb/mayfly/queue/rule"
 )
 
-// TestIndex checks with random filters and messages that Candidates returns all filters that match, in
-// order, and far fewer than all filters.
-func TestIndex(t *testing.T) {
+// TestRuleIndexCandidates checks with random filters and messages that Candidates returns all filters that
+// match, in order, and far fewer than all filters.
+func TestRuleIndexCandidates(t *testing.T) {
 	seed := metamorphic.FirstSeed()
 	t.Log("seed", seed)
 	r := rand.New(rand.NewPCG(seed, 2))

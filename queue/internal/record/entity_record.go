@@ -61,20 +61,20 @@ func (r *EntityRecord) Scope() []byte {
 	return layout.EntityPrefix(r.Number)
 }
 
-// StoredEntity is what the catalog contains about an entity.
-type StoredEntity struct {
+// EntityWithRules is what the catalog contains about an entity.
+type EntityWithRules struct {
 	Rec     EntityRecord
 	Rules   *RuleList // of a subscription
 	Version uint64    // of its scope
 }
 
-// ReadAll reads all entities, topics before their subscriptions. It sets StoredEntity.Version only if
+// ReadAll reads all entities, topics before their subscriptions. It sets EntityWithRules.Version only if
 // versions is set.
-func ReadAll(r engine.Reader, versions bool) (list []*StoredEntity, err error) {
-	byNumber := make(map[uint32]*StoredEntity)
-	var subscriptions []*StoredEntity
+func ReadAll(r engine.Reader, versions bool) (list []*EntityWithRules, err error) {
+	byNumber := make(map[uint32]*EntityWithRules)
+	var subscriptions []*EntityWithRules
 	err = host.ScanRecords(r, KindEntity, func(_ []byte, rec EntityRecord) error {
-		st := &StoredEntity{Rec: rec, Rules: &RuleList{}}
+		st := &EntityWithRules{Rec: rec, Rules: &RuleList{}}
 		byNumber[rec.Number] = st
 		if rec.Topic != 0 {
 			subscriptions = append(subscriptions, st)
@@ -109,9 +109,9 @@ func ReadAll(r engine.Reader, versions bool) (list []*StoredEntity, err error) {
 	})
 }
 
-// readVersions reads StoredEntity.Version: for each queue and topic the mark of its engine scope, a number
+// readVersions reads EntityWithRules.Version: for each queue and topic the mark of its engine scope, a number
 // that changes when the records of the entity change.
-func readVersions(r engine.Reader, list []*StoredEntity) error {
+func readVersions(r engine.Reader, list []*EntityWithRules) error {
 	keys := make([][]byte, len(list))
 	for i, st := range list {
 		keys[i] = engine.MarkKey(st.Rec.Scope())

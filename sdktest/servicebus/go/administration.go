@@ -267,7 +267,7 @@ var subAdministration = []scenario{
 	{"admin-rule-lifecycle", func(t *ScenarioRun) {
 		t.topic(admin.TopicProperties{}, "s")
 		t.rule("s", "sql", sql("a = 1"), &admin.SQLAction{Expression: "SET b = 2"})
-		both := &admin.CorrelationFilter{Subject: ptr("x"), ApplicationProperties: Properties{"n": "v"}}
+		both := &admin.CorrelationFilter{Subject: ptr("x"), ApplicationProperties: MessageProperties{"n": "v"}}
 		t.rule("s", "correlation", both, nil)
 		again := &admin.CreateRuleOptions{Name: ptr("sql"), Filter: sql("a = 1")}
 		_, err := t.adm.CreateRule(t.ctx, t.name, "s", again)
@@ -285,7 +285,7 @@ var subAdministration = []scenario{
 		got, err = t.adm.GetRule(t.ctx, t.name, "s", "correlation", nil)
 		t.must(err)
 		t.equal(*got.Filter.(*admin.CorrelationFilter).Subject, "x")
-		t.equal(got.Filter.(*admin.CorrelationFilter).ApplicationProperties, Properties{"n": "v"})
+		t.equal(got.Filter.(*admin.CorrelationFilter).ApplicationProperties, MessageProperties{"n": "v"})
 		_, err = t.adm.DeleteRule(t.ctx, t.name, "s", "sql", nil)
 		t.must(err)
 		got, err = t.adm.GetRule(t.ctx, t.name, "s", "sql", nil)

@@ -23,8 +23,8 @@ func (p messageSource) deadLetters() messageSource {
 	return p
 }
 
-// receiver has the methods of the SDK that receivers with and without a session have in common.
-type receiver interface {
+// sdkReceiver has the methods of the SDK that receivers with and without a session have in common.
+type sdkReceiver interface {
 	ReceiveMessages(context.Context, int, *sb.ReceiveMessagesOptions) ([]*sb.ReceivedMessage, error)
 	ReceiveDeferredMessages(
 		context.Context, []int64, *sb.ReceiveDeferredMessagesOptions) ([]*sb.ReceivedMessage, error)
@@ -39,7 +39,7 @@ type receiver interface {
 // ScenarioReceiver is an SDK receiver with methods that end the scenario if something unexpected is
 // received.
 type ScenarioReceiver struct {
-	receiver
+	sdkReceiver
 	t *ScenarioRun
 }
 

@@ -37,7 +37,7 @@ var forwarding = []scenario{
 		t.topic(admin.TopicProperties{})
 		rule := admin.RuleProperties{Name: "blue", Filter: sql("color = 'blue'")}
 		t.sub("s", admin.SubscriptionProperties{ForwardTo: &target.queue, DefaultRule: &rule})
-		t.send(t.name, props("a", Properties{"color": "blue"}), props("b", Properties{"color": "red"}))
+		t.send(t.name, props("a", MessageProperties{"color": "blue"}), props("b", MessageProperties{"color": "red"}))
 		t.left(target, "a")
 	}},
 

@@ -48,14 +48,15 @@ type scenario struct {
 	run  func(t *ScenarioRun)
 }
 
-// noAPI is the result of a scenario for which the SDK has no call; the text says what is missing.
-type noAPI string
+// unsupportedScenario is the result of a scenario for which the SDK has no call; the text says what is
+// missing.
+type unsupportedScenario string
 
-func (e noAPI) Error() string { return string(e) }
+func (e unsupportedScenario) Error() string { return string(e) }
 
 // without returns a scenario that is skipped because the SDK has no call for it.
 func without(name, reason string) scenario {
-	return scenario{name, func(*ScenarioRun) { panic(noAPI(reason)) }}
+	return scenario{name, func(*ScenarioRun) { panic(unsupportedScenario(reason)) }}
 }
 
 // ScenarioRun is one run of a scenario, with its clients and the entities that it has created. Methods that
@@ -82,9 +83,9 @@ func one(f settings, s scenario) (err error) {
 	defer func() {
 		switch r := recover().(type) {
 		case nil:
-		case failure:
+		case scenarioFailure:
 			err = r
-		case noAPI:
+		case unsupportedScenario:
 			err = r
 		default:
 			panic(r)
@@ -99,11 +100,11 @@ func one(f settings, s scenario) (err error) {
 	return nil
 }
 
-// failure is the value of the panic by which a failed check ends a scenario. So the code of a scenario needs
-// no handling of errors.
-type failure string
+// scenarioFailure is the value of the panic by which a failed check ends a scenario. So the code of a
+// scenario needs no handling of errors.
+type scenarioFailure string
 
-func (e failure) Error() string { return string(e) }
+func (e scenarioFailure) Error() string { return string(e) }
 
 // fatalf ends the scenario with a message that names the line of the scenario that has failed.
 func (t *ScenarioRun) fatalf(format string, args ...any) {
@@ -118,7 +119,7 @@ func (t *ScenarioRun) fatalf(format string, args ...any) {
 			break
 		}
 	}
-	panic(failure(text))
+	panic(scenarioFailure(text))
 }
 
 func (t *ScenarioRun) must(err error) {

@@ -48,7 +48,7 @@ func run(f settings, wanted func(name string) bool, times bool) bool {
 			continue
 		}
 		began, line := time.Now(), ""
-		var missing noAPI
+		var missing unsupportedScenario
 		switch err := one(f, s); {
 		case err == nil:
 			passed++

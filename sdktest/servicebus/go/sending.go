@@ -154,7 +154,7 @@ var sending = []scenario{
 	{"send-again", func(t *ScenarioRun) {
 		q := t.plain()
 		t.send(q.queue, &sb.Message{Body: []byte("b"), MessageID: ptr("id-1"), PartitionKey: ptr("pk"),
-			ApplicationProperties: Properties{"step": "one"}})
+			ApplicationProperties: MessageProperties{"step": "one"}})
 		r := t.from(q)
 		was := r.one("b")
 		r.complete(was)
@@ -162,7 +162,7 @@ var sending = []scenario{
 		got := r.one("b")
 		t.equal(got.MessageID, "id-1")
 		t.equal(*got.PartitionKey, "pk")
-		t.equal(got.ApplicationProperties, Properties{"step": "one"})
+		t.equal(got.ApplicationProperties, MessageProperties{"step": "one"})
 		t.equal(*got.SequenceNumber, 2)
 	}},
 

@@ -96,7 +96,7 @@ var settling = []scenario{
 
 	{"abandon-properties", func(t *ScenarioRun) {
 		q := t.plain()
-		t.send(q.queue, props("a", Properties{"x": "old", "z": "kept"}))
+		t.send(q.queue, props("a", MessageProperties{"x": "old", "z": "kept"}))
 		r := t.from(q)
 		t.must(r.AbandonMessage(t.ctx, r.one("a"), &sb.AbandonMessageOptions{
 			PropertiesToModify: map[string]any{"x": "new", "y": 5}}))
@@ -137,7 +137,7 @@ var settling = []scenario{
 		t.sendBodies(q.queue, "a")
 		r := t.from(q)
 		got := r.one("a")
-		step := Properties{"step": "one"}
+		step := MessageProperties{"step": "one"}
 		t.must(r.DeferMessage(t.ctx, got, &sb.DeferMessageOptions{PropertiesToModify: step}))
 		t.equal(r.deferred(*got.SequenceNumber)[0].ApplicationProperties, step)
 	}},

@@ -20,7 +20,7 @@ var locks = []scenario{
 		got := r.one("a")
 		was := *got.LockedUntil
 		t.advance(20)
-		t.must(r.receiver.(*sb.Receiver).RenewMessageLock(t.ctx, got, nil))
+		t.must(r.sdkReceiver.(*sb.Receiver).RenewMessageLock(t.ctx, got, nil))
 		t.lasts(&was, got.LockedUntil, 20)
 		t.advance(20)
 		r.complete(got)
@@ -56,7 +56,7 @@ var locks = []scenario{
 		r := t.from(q)
 		got := r.one("a")
 		t.advance(31)
-		t.refused(r.receiver.(*sb.Receiver).RenewMessageLock(t.ctx, got, nil), "lock")
+		t.refused(r.sdkReceiver.(*sb.Receiver).RenewMessageLock(t.ctx, got, nil), "lock")
 	}},
 
 	{"lock-last-delivery", func(t *ScenarioRun) {

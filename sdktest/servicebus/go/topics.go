@@ -10,8 +10,8 @@ func props(body string, p map[string]any) *sb.Message {
 	return &sb.Message{Body: []byte(body), ApplicationProperties: p}
 }
 
-// Properties is a set of application properties.
-type Properties = map[string]any
+// MessageProperties is a set of application properties.
+type MessageProperties = map[string]any
 
 // rule adds a rule to a subscription of the scenario's topic.
 func (t *ScenarioRun) rule(sub, name string, filter admin.RuleFilter, action admin.RuleAction) {
@@ -46,9 +46,9 @@ var topics = []scenario{
 	{"rule-sql", func(t *ScenarioRun) {
 		t.topic(admin.TopicProperties{})
 		s := t.ruled("s", sql("color = 'blue' AND size > 10"), nil)
-		t.send(t.name, props("1", Properties{"color": "blue", "size": 10}), props("2",
-			Properties{"color": "blue", "size": 11}),
-			props("3", Properties{"color": "red", "size": 11}), props("4", Properties{}))
+		t.send(t.name, props("1", MessageProperties{"color": "blue", "size": 10}), props("2",
+			MessageProperties{"color": "blue", "size": 11}),
+			props("3", MessageProperties{"color": "red", "size": 11}), props("4", MessageProperties{}))
 		t.left(s, "2")
 	}},
 
@@ -70,8 +70,8 @@ var topics = []scenario{
 			t.ruled(c.name, sql(c.filter), nil)
 			wanted[c.name] = c.want
 		}
-		t.send(t.name, props("blue", Properties{"color": "blue", "size": 12, "note": "100%"}),
-			props("red", Properties{"color": "red", "size": 3}))
+		t.send(t.name, props("blue", MessageProperties{"color": "blue", "size": 12, "note": "100%"}),
+			props("red", MessageProperties{"color": "red", "size": 3}))
 		for name, want := range wanted {
 			t.left(messageSource{topic: t.name, sub: name}, want...)
 		}
@@ -101,9 +101,9 @@ var topics = []scenario{
 			Expression: "color = @c AND size = @n", Parameters: map[string]any{"@c": "blue", "@n": 12}}, nil)
 		r, err := t.adm.GetRule(t.ctx, t.name, "s", "s", nil)
 		t.must(err)
-		t.equal(r.Filter.(*admin.SQLFilter).Parameters, Properties{"@c": "blue", "@n": 12})
-		t.send(t.name, props("1", Properties{"color": "blue", "size": 12}), props("2",
-			Properties{"color": "blue", "size": 13}))
+		t.equal(r.Filter.(*admin.SQLFilter).Parameters, MessageProperties{"@c": "blue", "@n": 12})
+		t.send(t.name, props("1", MessageProperties{"color": "blue", "size": 12}), props("2",
+			MessageProperties{"color": "blue", "size": 13}))
 		t.left(s, "1")
 	}},
 
@@ -112,15 +112,15 @@ var topics = []scenario{
 		wanted := map[string]string{"subject": "1", "correlation": "2", "property": "3", "both": "4"}
 		for name, f := range map[string]admin.CorrelationFilter{
 			"subject": {Subject: ptr("s")}, "correlation": {CorrelationID: ptr("c")},
-			"property": {ApplicationProperties: Properties{"color": "blue"}}, "capital": {Subject: ptr("S")},
-			"both": {Subject: ptr("t"), ApplicationProperties: Properties{"color": "red"}},
+			"property": {ApplicationProperties: MessageProperties{"color": "blue"}}, "capital": {Subject: ptr("S")},
+			"both": {Subject: ptr("t"), ApplicationProperties: MessageProperties{"color": "red"}},
 		} {
 			t.ruled(name, &f, nil)
 		}
 		t.send(t.name, &sb.Message{Body: []byte("1"), Subject: ptr("s")},
-			&sb.Message{Body: []byte("2"), CorrelationID: ptr("c")}, props("3", Properties{"color": "blue"}),
+			&sb.Message{Body: []byte("2"), CorrelationID: ptr("c")}, props("3", MessageProperties{"color": "blue"}),
 			&sb.Message{Body: []byte("4"), Subject: ptr("t"),
-				ApplicationProperties: Properties{"color": "red"}},
+				ApplicationProperties: MessageProperties{"color": "red"}},
 			&sb.Message{Body: []byte("5"), Subject: ptr("t")})
 		for name, want := range wanted {
 			t.left(messageSource{topic: t.name, sub: name}, want)
@@ -141,7 +141,7 @@ var topics = []scenario{
 		statements := "SET color = 'red'; SET size = 5; SET sys.Label = 'new'; REMOVE note"
 		changed := t.ruled("changed", sql("1=1"), &admin.SQLAction{Expression: statements})
 		t.send(t.name, &sb.Message{Body: []byte("a"), Subject: ptr("old"),
-			ApplicationProperties: Properties{"color": "blue", "note": "n"}})
+			ApplicationProperties: MessageProperties{"color": "blue", "note": "n"}})
 		got := t.deleting(changed).one("a")
 		t.equal(*got.Subject, "new")
 		t.equal(got.ApplicationProperties["color"], "red")
@@ -150,7 +150,7 @@ var topics = []scenario{
 		t.check(!has, "note was not removed")
 		got = t.deleting(plain).one("a")
 		t.equal(*got.Subject, "old")
-		t.equal(got.ApplicationProperties, Properties{"color": "blue", "note": "n"})
+		t.equal(got.ApplicationProperties, MessageProperties{"color": "blue", "note": "n"})
 	}},
 
 	{"rule-several", func(t *ScenarioRun) {

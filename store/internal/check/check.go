@@ -77,7 +77,7 @@ func (k *checker) run() error {
 	return nil
 }
 
-func (k *checker) checkRange(s *view.Range) error {
+func (k *checker) checkRange(s *view.PartitionRange) error {
 	before, deadlines := k.items, k.deadlines
 	k.terms = 0
 	var bounds feedBounds
@@ -130,7 +130,7 @@ func (k *checker) checkRange(s *view.Range) error {
 
 // ceiling returns the first sequence that a partition range must not issue yet. All sequences stored in the
 // range must be lower.
-func (k *checker) ceiling(s *view.Range) (layout.WriteSequence, error) {
+func (k *checker) ceiling(s *view.PartitionRange) (layout.WriteSequence, error) {
 	n, err := engine.Ceiling(k.r, s.Scope)
 	if errors.Is(err, engine.ErrCorrupt) {
 		k.fault("range %s: a malformed LSN ceiling", s.ID)
@@ -139,7 +139,7 @@ func (k *checker) ceiling(s *view.Range) (layout.WriteSequence, error) {
 	return layout.FirstOf(n), err
 }
 
-func (k *checker) checkItem(s *view.Range, key, value []byte, bounds feedBounds) error {
+func (k *checker) checkItem(s *view.PartitionRange, key, value []byte, bounds feedBounds) error {
 	rid, ok := layout.ScopeKeyNumber(key)
 	if !ok {
 		k.fault("range %s: a malformed item key %x", s.ID, key)
@@ -214,7 +214,7 @@ func (k *checker) expect(item *view.Item, e view.KeyValue) {
 }
 
 // entries returns the keys that an item must have.
-func (k *checker) entries(s *view.Range, item *view.Item) []view.KeyValue {
+func (k *checker) entries(s *view.PartitionRange, item *view.Item) []view.KeyValue {
 	var room layout.KeyArena
 	return k.state.Keys.AppendEntries(nil, &room, s.Scope, item)
 }

@@ -39,9 +39,9 @@ func violations(t *testing.T, c *viewtest.Container) (found []error) {
 	return found
 }
 
-// TestEveryKeyCounts checks that Container reports nothing for a correct container, and a violation if any
+// TestMissingKeys checks that Container reports nothing for a correct container, and a violation if any
 // one of its keys is removed.
-func TestEveryKeyCounts(t *testing.T) {
+func TestMissingKeys(t *testing.T) {
 	c := filled(t)
 	if found := violations(t, c); len(found) > 0 {
 		t.Fatalf("a whole container: %v", found)
@@ -71,9 +71,9 @@ func TestEveryKeyCounts(t *testing.T) {
 	}
 }
 
-// TestStrangers checks that Container reports a key that belongs to no item, in every family (kind of
+// TestUnreferencedKeys checks that Container reports a key that belongs to no item, in every family (kind of
 // key).
-func TestStrangers(t *testing.T) {
+func TestUnreferencedKeys(t *testing.T) {
 	for _, family := range []byte{layout.FamilyItem, layout.FamilyFeed, layout.FamilyWritten,
 		layout.FamilyDeadline, 'i', 'o'} {
 		c := filled(t)
@@ -102,8 +102,8 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
-// TestStops checks that Container stops when report returns false.
-func TestStops(t *testing.T) {
+// TestReportStopsCheck checks that Container stops when report returns false.
+func TestReportStopsCheck(t *testing.T) {
 	c := filled(t)
 	c.Update(func(t engine.Txn) error {
 		t.DeleteRange(layout.ContainerFamily(c.State.Keys.CID, layout.FamilyPoint))
@@ -119,9 +119,9 @@ func TestStops(t *testing.T) {
 	})
 }
 
-// TestStrays checks that Orphans reports the keys of a container that is not in the catalog, and not those
+// TestOrphans checks that Orphans reports the keys of a container that is not in the catalog, and not those
 // of one that is.
-func TestStrays(t *testing.T) {
+func TestOrphans(t *testing.T) {
 	c := filled(t)
 	for _, known := range []bool{true, false} {
 		n := 0
@@ -151,9 +151,9 @@ func (r *readCounter) GetMany(keys [][]byte) ([][]byte, error) {
 	return r.Reader.GetMany(keys)
 }
 
-// TestKeysAreReadTogether checks that Container reads the keys of many items at once: it makes little more
+// TestReadsPerItem checks that Container reads the keys of many items at once: it makes little more
 // than one read per item, since each read is a round trip to a remote engine.
-func TestKeysAreReadTogether(t *testing.T) {
+func TestReadsPerItem(t *testing.T) {
 	c := viewtest.New(t, 3600)
 	for n := range 100 {
 		c.Put(fmt.Sprintf(`{"id":"%d","pk":"a","code":%d,"n":[1,2]}`, n, n), 10, ttl.Absent)

@@ -10,7 +10,7 @@ import (
 
 // checkExpiries checks the log of expiries of a range: the entries are in order and complete, their items
 // have expired or do not exist any more, and no item has two entries.
-func (k *checker) checkExpiries(s *view.Range, ceiling layout.WriteSequence) error {
+func (k *checker) checkExpiries(s *view.PartitionRange, ceiling layout.WriteSequence) error {
 	seen := make(map[uint64]bool)
 	var ts int64
 	it := k.r.Scan(layout.ScopeFamily(s.Scope, layout.FamilyExpired), false)

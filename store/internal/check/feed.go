@@ -13,7 +13,7 @@ import (
 
 // checkFeed checks that an item has its entry in the latest-version feed and, if the container keeps all
 // versions, its entry in the feed of all versions.
-func (k *checker) checkFeed(s *view.Range, item *view.Item, bounds feedBounds) {
+func (k *checker) checkFeed(s *view.PartitionRange, item *view.Item, bounds feedBounds) {
 	seq := item.Head.Sequence
 	k.read(layout.AppendSequenceKey(nil, s.Scope, layout.FamilyFeed, seq), func(value []byte) {
 		if value == nil {
@@ -38,7 +38,7 @@ type feedBounds struct {
 }
 
 // checkImage checks that the feed of all versions contains i, a version of the item.
-func (k *checker) checkImage(s *view.Range, rid uint64, i layout.PreviousImage) {
+func (k *checker) checkImage(s *view.PartitionRange, rid uint64, i layout.PreviousImage) {
 	k.read(layout.AppendSequenceKey(nil, s.Scope, layout.FamilyVersions, i.Sequence), func(value []byte) {
 		if value == nil {
 			k.fault("range %s: the version at %d is missing", s.ID, i.Sequence)
@@ -54,7 +54,7 @@ func (k *checker) checkImage(s *view.Range, rid uint64, i layout.PreviousImage) 
 
 // floor returns the sequence of the floor of a partition range, or 0 if there is none. The floor is the
 // entry in the feed of all versions that stands for all older entries, which have been removed.
-func (k *checker) floor(s *view.Range) (layout.WriteSequence, error) {
+func (k *checker) floor(s *view.PartitionRange) (layout.WriteSequence, error) {
 	it := k.r.Scan(layout.ScopeFamily(s.Scope, layout.FamilyVersions), false)
 	var floor layout.WriteSequence
 	if it.Next() {
@@ -67,7 +67,7 @@ func (k *checker) floor(s *view.Range) (layout.WriteSequence, error) {
 
 // checkVersions checks the feed of all versions: each entry lies between the bounds, is not older than the
 // entry before it, is complete, and names a previous version that exists.
-func (k *checker) checkVersions(s *view.Range, bounds feedBounds) error {
+func (k *checker) checkVersions(s *view.PartitionRange, bounds feedBounds) error {
 	var ts int64
 	it := k.r.Scan(layout.ScopeFamily(s.Scope, layout.FamilyVersions), false)
 	for !k.stopped && it.Next() {
@@ -109,7 +109,7 @@ func (k *checker) checkVersions(s *view.Range, bounds feedBounds) error {
 
 // wholeVersion reports whether a version has the fields that its kind requires and a partition key that
 // lies in the range.
-func (k *checker) wholeVersion(s *view.Range, v *layout.ItemVersion) bool {
+func (k *checker) wholeVersion(s *view.PartitionRange, v *layout.ItemVersion) bool {
 	key, err := definition.DecodeOrdered(v.PK)
 	if err != nil {
 		return false
@@ -135,7 +135,7 @@ func (k *checker) wholeVersion(s *view.Range, v *layout.ItemVersion) bool {
 }
 
 // findOrphanFeed reports the entries of the latest-version feed that belong to no item.
-func (k *checker) findOrphanFeed(s *view.Range) error {
+func (k *checker) findOrphanFeed(s *view.PartitionRange) error {
 	it := k.r.Scan(layout.ScopeFamily(s.Scope, layout.FamilyFeed), false)
 	for !k.stopped && it.Next() {
 		f, err := layout.DecodeFeed(it.Value())

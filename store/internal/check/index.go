@@ -19,7 +19,7 @@ func (k *checker) policies() []*index.Indexer {
 }
 
 // checkTerms reports index entries that an item lacks.
-func (k *checker) checkTerms(s *view.Range, item *view.Item) error {
+func (k *checker) checkTerms(s *view.PartitionRange, item *view.Item) error {
 	want, err := view.StoredTerms(k.r, k.state.Terms, s.Scope, item)
 	if err != nil {
 		return err
@@ -50,7 +50,7 @@ func (k *checker) checkTerms(s *view.Range, item *view.Item) error {
 
 // checkIndex reports index entries that belong to no item. It looks for them only if the number of entries
 // is wrong.
-func (k *checker) checkIndex(s *view.Range) error {
+func (k *checker) checkIndex(s *view.PartitionRange) error {
 	records, err := k.checkShapes(s)
 	if err != nil {
 		return err
@@ -79,7 +79,7 @@ func (k *checker) checkIndex(s *view.Range) error {
 
 // checkShapes checks the shape records of a range (one for each set of paths that documents have) and returns
 // their number.
-func (k *checker) checkShapes(s *view.Range) (n int64, err error) {
+func (k *checker) checkShapes(s *view.PartitionRange) (n int64, err error) {
 	prefix := layout.ScopePrefix(s.Scope, index.ShapeRecordKey(nil))
 	it := k.r.Scan(engine.Prefix(prefix), false)
 	for !k.stopped && it.Next() {
@@ -97,7 +97,7 @@ func (k *checker) checkShapes(s *view.Range) (n int64, err error) {
 }
 
 // findOrphanTerms reports the index entries that no indexing policy produces for their item.
-func (k *checker) findOrphanTerms(s *view.Range, family byte) error {
+func (k *checker) findOrphanTerms(s *view.PartitionRange, family byte) error {
 	it := k.r.Scan(layout.ScopeFamily(s.Scope, family), false)
 	records := layout.ScopePrefix(s.Scope, index.ShapeRecordKey(nil))
 	for !k.stopped && it.Next() {
@@ -116,7 +116,7 @@ func (k *checker) findOrphanTerms(s *view.Range, family byte) error {
 	return it.Close()
 }
 
-func (k *checker) hasTerm(s *view.Range, key []byte) (bool, error) {
+func (k *checker) hasTerm(s *view.PartitionRange, key []byte) (bool, error) {
 	if len(key) < layout.ScopeLen+1+layout.RIDLen {
 		return false, nil
 	}

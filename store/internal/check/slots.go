@@ -18,7 +18,7 @@ func (k *checker) checkRangeNumbers() error {
 			k.fault("a malformed key %x", it.Key())
 			break
 		}
-		if !slices.ContainsFunc(k.state.Ranges, func(s view.Range) bool { return s.Number == number }) &&
+		if !slices.ContainsFunc(k.state.Ranges, func(s view.PartitionRange) bool { return s.Number == number }) &&
 			!slices.Contains(k.state.Copies, number) {
 			k.fault("keys in slot %d, which no range has", number)
 		}

@@ -57,9 +57,9 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// TestFormer checks that the id of a range of a former container of the same name stands for the interval
-// of partition keys that the range had.
-func TestFormer(t *testing.T) {
+// TestFormerRangeIDs checks that the id of a range of a former container of the same name stands for the
+// interval of partition keys that the range had.
+func TestFormerRangeIDs(t *testing.T) {
 	st := halves(t)
 	for id, want := range map[string]bool{"2": true, "3": true, "0": false} {
 		if st.KnowsRange(id) != want {
@@ -87,9 +87,9 @@ func TestFormer(t *testing.T) {
 	}
 }
 
-// TestShown checks that the LSN that Show returns never falls, and that Clamp limits it to the last LSN
-// before a split.
-func TestShown(t *testing.T) {
+// TestShowAndClamp checks that the LSN that Show returns never falls, and that Clamp limits it to the last
+// LSN before a split.
+func TestShowAndClamp(t *testing.T) {
 	s := halves(t).Ranges[0]
 	for _, c := range []struct{ lsn, want uint64 }{{7, 7}, {5, 7}, {8, 8}} {
 		if got := s.Show(c.lsn); got != c.want || s.Clamp(got) != c.want {
@@ -117,7 +117,7 @@ func TestCurrent(t *testing.T) {
 	}
 }
 
-func TestMarks(t *testing.T) {
+func TestLatestMoments(t *testing.T) {
 	var m container.LatestMoments
 	if last := m.Latest(""); !last.At.IsZero() {
 		t.Errorf("there is a moment: %v", last)
@@ -136,9 +136,9 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// TestShapes checks that the cache has a shape after Learn and until Forget, and that a deletion of the
+// TestShapeCache checks that the cache has a shape after Learn and until Forget, and that a deletion of the
 // whole index empties it.
-func TestShapes(t *testing.T) {
+func TestShapeCache(t *testing.T) {
 	var b container.DocumentShapeCache
 	name := container.DocumentShapeHash{1}
 	b.Learn(nil, false, 0)

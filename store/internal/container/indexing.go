@@ -104,7 +104,7 @@ func (st *State) compileLives() (err error) {
 			after = st.Rec.Eras[i+1].Path
 		}
 		st.LifeRules.Eras = append(st.LifeRules.Eras,
-			view.TTLBasisEra{PolicyEra: e.PolicyEra, After: basis(after)})
+			view.TTLBasisChange{PolicyEra: e.PolicyEra, After: basis(after)})
 	}
 	return err
 }

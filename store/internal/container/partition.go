@@ -31,8 +31,8 @@ type Partition struct {
 	// ExpiryPasses are the positions of the reaper in the index of expiry (the key families w and x). A write
 	// of a key before these positions, or a change of the policy, sets Rescan; then the next step starts from
 	// the beginning
-	sweep.ExpiryPasses
-	Announcing sweep.ExpiryPasses // the positions of announcing expiries in the log, while purges are delayed
+	sweep.ExpiryPassPositions
+	Announcing sweep.ExpiryPassPositions // the positions of announcing expiries in the log, while purges are delayed
 	Rescan     atomic.Bool
 	Begun      int64 // the second in which the reaper's pass last started at the beginning
 	// Purged counts the purged items whose deleted keys the reaper has not yet covered by a range
@@ -96,9 +96,9 @@ func (s *Partition) Clamp(lsn uint64) uint64 {
 	return lsn
 }
 
-// Plain returns the range as a view.Range, without its state in memory.
-func (s *Partition) Plain() view.Range {
-	return view.Range{ID: s.ID, Number: s.Number, Scope: s.Scope, Min: s.Min, Max: s.max, Parents: s.Parents}
+// Plain returns the range as a view.PartitionRange, without its state in memory.
+func (s *Partition) Plain() view.PartitionRange {
+	return view.PartitionRange{ID: s.ID, Number: s.Number, Scope: s.Scope, Min: s.Min, Max: s.max, Parents: s.Parents}
 }
 
 // HasPassed reports whether the reaper may already have gone past a second in family w or x of the index of

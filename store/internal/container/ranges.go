@@ -43,7 +43,7 @@ func (st *State) Scopes() [][]byte {
 }
 
 // Partitions returns the ranges of the state that have the same ids as those in plain, in the order of plain.
-func (st *State) Partitions(plain []*view.Range) []*Partition {
+func (st *State) Partitions(plain []*view.PartitionRange) []*Partition {
 	list := make([]*Partition, len(plain))
 	for i, r := range plain {
 		list[i] = st.RangeByID(r.ID)

@@ -69,10 +69,10 @@ func KeepsLog(state *view.ContainerState) error {
 
 // ExpiryLogReader fills one page of the log of expiries.
 type ExpiryLogReader struct {
-	Owner  value.ItemContainer // owner of the items
-	Ranges []*view.Range       // the container's ranges
-	At     []uint64            // for each range: the sequence of the last entry that was read; Fill advances it
-	Share  int                 // maximum number of entries of one range, so that none fills the page
+	Owner  value.ItemContainer    // owner of the items
+	Ranges []*view.PartitionRange // the container's ranges
+	At     []uint64               // for each range: the sequence of the last entry that was read; Fill advances it
+	Share  int                    // maximum number of entries of one range, so that none fills the page
 	Page   ExpiryLogPage
 
 	bytes int

@@ -61,7 +61,7 @@ func badPosition(text string) error {
 
 // Of returns the position in a range: its own, or the highest position of the ranges from which it was
 // split. If neither is known, Of returns 0 and the range is read from its beginning.
-func (p FeedPosition) Of(r *view.Range) uint64 {
+func (p FeedPosition) Of(r *view.PartitionRange) uint64 {
 	if p.named == nil {
 		return p.all
 	}
@@ -76,7 +76,7 @@ func (p FeedPosition) Of(r *view.Range) uint64 {
 }
 
 // FormatPositions formats a position: at holds one number for each of ranges.
-func FormatPositions(ranges []*view.Range, at []uint64) string {
+func FormatPositions(ranges []*view.PartitionRange, at []uint64) string {
 	if len(ranges) == 0 {
 		return "0" // an empty scope: no item can lie in it
 	}

@@ -9,10 +9,10 @@ import (
 )
 
 func TestFeedPositions(t *testing.T) {
-	rangeOf := func(id string, parents ...string) *view.Range {
-		return &view.Range{ID: id, Parents: parents}
+	rangeOf := func(id string, parents ...string) *view.PartitionRange {
+		return &view.PartitionRange{ID: id, Parents: parents}
 	}
-	ranges := []*view.Range{rangeOf("0"), rangeOf("3", "1"), rangeOf("4", "2", "1")}
+	ranges := []*view.PartitionRange{rangeOf("0"), rangeOf("3", "1"), rangeOf("4", "2", "1")}
 	for text, want := range map[string][3]uint64{
 		"":                  {0, 0, 0},
 		"7":                 {7, 7, 7},

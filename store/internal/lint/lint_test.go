@@ -13,7 +13,7 @@ func itemOf(id, body string, own ttl.Seconds) *view.Item {
 	return &view.Item{ID: id, Body: []byte(body), Head: layout.ItemHeader{Life: ttl.Lifetime{Own: own}}}
 }
 
-func TestLife(t *testing.T) {
+func TestTTLLint(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		def  ttl.Seconds

@@ -71,8 +71,8 @@ func (f *DroppedContainers) Add(rid string, def *definition.PartitionKeyDefiniti
 }
 
 // AssignIDs assigns ids to the ranges of a new container whose name dropped containers have had, and records
-// which ids of theirs stay valid. If the ranges are laid out like those of the last dropped container they get
-// the same ids; otherwise all get new ones. New ids are at least floor.
+// which ids of theirs stay valid. If the ranges are laid out like those of the last dropped container they
+// get the same ids; otherwise all get new ones. New ids are at least floor.
 func (f *DroppedContainers) AssignIDs(def *definition.PartitionKeyDefinition, rec *Container,
 	floor int) error {
 	same := slices.Clone(rec.Ranges)

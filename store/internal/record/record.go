@@ -147,8 +147,8 @@ func (rec *Container) NextRangeNumber() int {
 	return n
 }
 
-// CheckChange fails with CodeBadRequest if an offer cannot become t: t must not be empty, and only a migration
-// changes between manual and autoscale throughput.
+// CheckChange fails with CodeBadRequest if an offer cannot become t: t must not be empty, and only a
+// migration changes between manual and autoscale throughput.
 func (o *Offer) CheckChange(t definition.Throughput, migrate bool) error {
 	if t.IsZero() {
 		return fault.New(fault.CodeBadRequest, "The offer's throughput is missing.")

@@ -26,12 +26,12 @@ type Resource struct {
 	Body []byte
 }
 
-// ResourceSet holds all small resources (users, permissions, client encryption keys, scripts) of a catalog,
-// by kind and owner. A family without an entry is empty.
-type ResourceSet map[record.ResourceFamily]*record.FamilyResources
+// CatalogResources holds all small resources (users, permissions, client encryption keys, scripts) of a
+// catalog, by kind and owner. A family without an entry is empty.
+type CatalogResources map[record.ResourceFamily]*record.FamilyResources
 
 // Family returns the resources of one kind and owner, and creates their entry in the set if it is missing.
-func (s ResourceSet) Family(f record.ResourceFamily) *record.FamilyResources {
+func (s CatalogResources) Family(f record.ResourceFamily) *record.FamilyResources {
 	m := s[f]
 	if m == nil {
 		m = &record.FamilyResources{Names: make(map[string]*record.Resource)}
@@ -41,7 +41,7 @@ func (s ResourceSet) Family(f record.ResourceFamily) *record.FamilyResources {
 }
 
 // Find returns the resource of one kind and owner with an id, or nil.
-func (s ResourceSet) Find(f record.ResourceFamily, id string) *record.Resource {
+func (s CatalogResources) Find(f record.ResourceFamily, id string) *record.Resource {
 	if m := s[f]; m != nil {
 		return m.Names[id]
 	}
@@ -49,7 +49,7 @@ func (s ResourceSet) Find(f record.ResourceFamily, id string) *record.Resource {
 }
 
 // Members returns the resources of one kind and owner in order of creation.
-func (s ResourceSet) Members(f record.ResourceFamily) []*record.Resource {
+func (s CatalogResources) Members(f record.ResourceFamily) []*record.Resource {
 	if m := s[f]; m != nil {
 		return m.List
 	}
@@ -57,7 +57,7 @@ func (s ResourceSet) Members(f record.ResourceFamily) []*record.Resource {
 }
 
 // Forget removes all resources of the given kinds and owners from the set.
-func (s ResourceSet) Forget(families []record.ResourceFamily) {
+func (s CatalogResources) Forget(families []record.ResourceFamily) {
 	for _, f := range families {
 		delete(s, f)
 	}
@@ -69,8 +69,8 @@ type Catalog interface {
 	Unlock()
 	// Change changes records of the catalog in one transaction, durably. The caller holds Lock.
 	Change(ctx context.Context, fn func(*host.CatalogChange) error) error
-	Resources() ResourceSet // the caller holds Lock or Guard
-	Guard() *sync.RWMutex   // guards Resources; taken after Lock
+	Resources() CatalogResources // the caller holds Lock or Guard
+	Guard() *sync.RWMutex        // guards Resources; taken after Lock
 }
 
 // ResourceOwner is the database or the container that resources belong to.

@@ -12,9 +12,9 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/posting"
 )
 
-// Documents iterates over the documents of a scope in one partition range: all of the range, or those of one
-// logical partition, found by its posting.
-type Documents struct {
+// DocumentIterator iterates over the documents of a scope in one partition range: all of the range, or those
+// of one logical partition, found by its posting.
+type DocumentIterator struct {
 	s       *Source
 	items   engine.Iterator
 	posting query.Postings // nil for a whole range
@@ -26,25 +26,25 @@ type Documents struct {
 }
 
 // Expect tells the engine how many items the scan of a whole range will probably read.
-func (d *Documents) Expect(items int) {
+func (d *DocumentIterator) Expect(items int) {
 	if d.items != nil && d.posting == nil {
 		engine.Expect(d.items, items)
 	}
 }
 
 // Row returns the current document. It is valid until the next call of Next.
-func (d *Documents) Row() *Row { return &d.row }
+func (d *DocumentIterator) Row() *Row { return &d.row }
 
 // Skip sets a function that is called for each listed rid that has no live document in the scope of the scan:
 // the item is deleted, has expired, or belongs to another partition. If it returns false, the iteration ends.
-func (d *Documents) Skip(on func(rid uint64) bool) { d.skip = on }
+func (d *DocumentIterator) Skip(on func(rid uint64) bool) { d.skip = on }
 
 // passes reports whether the iteration continues after an item that is not a document of the scope, because
 // the function set by Skip has agreed.
-func (d *Documents) passes(rid uint64) bool { return d.skip == nil || d.skip(rid) }
+func (d *DocumentIterator) passes(rid uint64) bool { return d.skip == nil || d.skip(rid) }
 
 // Next moves to the next document of the scope. It returns false at the end or after an error.
-func (d *Documents) Next() bool {
+func (d *DocumentIterator) Next() bool {
 	if d.items == nil || d.err != nil {
 		return false
 	}
@@ -67,7 +67,7 @@ func (d *Documents) Next() bool {
 	return false
 }
 
-func (d *Documents) nextPosted() bool {
+func (d *DocumentIterator) nextPosted() bool {
 	for rid, more := d.nextRID(); more; rid, more = d.nextRID() {
 		var ok bool
 		if _, ok, d.err = d.s.fetch(d.items, &d.row, rid, true); ok || d.err != nil {
@@ -82,7 +82,7 @@ func (d *Documents) nextPosted() bool {
 
 // nextRID returns the next rid of the posting; more is false at its end. If the engine is remote, it also
 // prefetches the documents of the rids that follow.
-func (d *Documents) nextRID() (rid uint64, more bool) {
+func (d *DocumentIterator) nextRID() (rid uint64, more bool) {
 	if len(d.ahead) > 0 {
 		rid, d.ahead = d.ahead[0], d.ahead[1:]
 		return rid, true
@@ -109,13 +109,13 @@ func (d *Documents) nextRID() (rid uint64, more bool) {
 }
 
 // Document returns the current document. It is valid until the next call of Next.
-func (d *Documents) Document() query.Document { return &d.row }
+func (d *DocumentIterator) Document() query.Document { return &d.row }
 
 // Err returns the first error of the iteration.
-func (d *Documents) Err() error { return d.err }
+func (d *DocumentIterator) Err() error { return d.err }
 
 // Close closes the iterators and returns the first error.
-func (d *Documents) Close() error {
+func (d *DocumentIterator) Close() error {
 	if d.items != nil {
 		if err := d.items.Close(); d.err == nil {
 			d.err = err

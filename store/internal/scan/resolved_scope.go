@@ -18,7 +18,7 @@ import (
 // ResolvedScope is a value.Scope (the part of the container that a list or query reads) as partition ranges
 // to read, and bounds within them.
 type ResolvedScope struct {
-	Ranges []*view.Range
+	Ranges []*view.PartitionRange
 	// Prefix is the key prefix of the posting (the list of rids) of the scope's partition key. It is set
 	// only if the scope is one logical partition or a prefix of a hierarchical key.
 	Prefix   []byte
@@ -44,7 +44,7 @@ func Resolve(state *view.ContainerState, s value.Scope) (ResolvedScope, error) {
 		sp.EPK, sp.PK = definition.AppendEPK(nil, def, pk), pk.AppendOrdered(nil)
 		sp.Levels, sp.Key = pk.Len(), pk
 	}
-	var only *view.Range
+	var only *view.PartitionRange
 	if s.Range != "" {
 		if only = state.RangeByID(s.Range); only == nil {
 			return ResolvedScope{}, RangeGone(s.Range)
@@ -68,7 +68,7 @@ func Resolve(state *view.ContainerState, s value.Scope) (ResolvedScope, error) {
 			return ResolvedScope{}, err
 		}
 	}
-	if sp.Ranges = []*view.Range{only}; only == nil {
+	if sp.Ranges = []*view.PartitionRange{only}; only == nil {
 		sp.Ranges = rangesOver(state, sp.Min, sp.Max)
 	}
 	if only != nil || len(sp.Min) > 0 || len(sp.Max) > 0 {
@@ -80,15 +80,15 @@ func Resolve(state *view.ContainerState, s value.Scope) (ResolvedScope, error) {
 
 // ofPartition sets the Prefix and the Ranges for a scope that is a partition key or a prefix of one. If only
 // is not nil, the scope is limited to that partition range, for clients that read range by range.
-func (sp *ResolvedScope) ofPartition(state *view.ContainerState, only *view.Range) {
+func (sp *ResolvedScope) ofPartition(state *view.ContainerState, only *view.PartitionRange) {
 	sp.Prefix = layout.AppendPartitionPrefix(nil, state.Keys.CID, layout.FamilyPartition, sp.EPK, sp.PK)
-	if sp.Ranges = []*view.Range{state.RangeOf(sp.EPK)}; sp.Levels < state.Keys.Def.Levels() {
+	if sp.Ranges = []*view.PartitionRange{state.RangeOf(sp.EPK)}; sp.Levels < state.Keys.Def.Levels() {
 		sp.Ranges = rangesOver(state, sp.EPK, behindPrefix(sp.EPK))
 	}
 	sp.Shared = len(sp.Ranges) > 1
 	if only != nil {
 		sp.Shared = sp.Shared || sp.Ranges[0] != only
-		sp.Ranges = []*view.Range{only}
+		sp.Ranges = []*view.PartitionRange{only}
 	}
 }
 
@@ -107,8 +107,8 @@ func RangeGone(id string) error {
 }
 
 // rangesOver returns the ranges that overlap [min, max).
-func rangesOver(state *view.ContainerState, min, max []byte) []*view.Range {
-	var over []*view.Range
+func rangesOver(state *view.ContainerState, min, max []byte) []*view.PartitionRange {
+	var over []*view.PartitionRange
 	for i := range state.Ranges {
 		r := &state.Ranges[i]
 		if (len(r.Max) == 0 || bytes.Compare(min, r.Max) < 0) &&

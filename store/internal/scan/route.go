@@ -54,7 +54,7 @@ func (r *continuationKeyRange) bounds() (b query.SourceSpan, ok bool) {
 }
 
 // tokenRangeOf returns the range of effective partition keys from the start of first to the end of last.
-func tokenRangeOf(first, last *view.Range) *continuationKeyRange {
+func tokenRangeOf(first, last *view.PartitionRange) *continuationKeyRange {
 	token := &continuationKeyRange{Min: definition.EPKHex(first.Min), Max: definition.MaxEPK}
 	if len(last.Max) > 0 {
 		token.Max = definition.EPKHex(last.Max)
@@ -66,7 +66,7 @@ func tokenRangeOf(first, last *view.Range) *continuationKeyRange {
 // Token.
 type ReadSegment struct {
 	over  []query.SourceSpan // the spans of the whole read, ascending
-	Range *view.Range
+	Range *view.PartitionRange
 	Token string
 	rest  []rangeContinuation // the remaining parts of a range that was split
 }
@@ -85,7 +85,7 @@ func StageOf(state *view.ContainerState, over []query.SourceSpan, continuation s
 	if !ok {
 		return ReadSegment{}, bad
 	}
-	var parts []*view.Range
+	var parts []*view.PartitionRange
 	at, _ := tokens[0].Range.bounds()
 	for _, s := range rangesOver(state, at.From, at.To) {
 		if overlaps(s, over) {
@@ -124,7 +124,7 @@ func parseRangeTokens(text string) (tokens []rangeContinuation, ok bool) {
 }
 
 // overlaps reports whether the range overlaps one of the spans.
-func overlaps(s *view.Range, over []query.SourceSpan) bool {
+func overlaps(s *view.PartitionRange, over []query.SourceSpan) bool {
 	for _, o := range over {
 		if (len(o.To) == 0 || bytes.Compare(s.Min, o.To) < 0) &&
 			(len(s.Max) == 0 || bytes.Compare(o.From, s.Max) < 0) {
@@ -136,7 +136,7 @@ func overlaps(s *view.Range, over []query.SourceSpan) bool {
 
 // firstOver returns the first range after the range behind that overlaps one of the spans, or nil if there
 // is none. If behind is nil, it starts with the first range.
-func firstOver(state *view.ContainerState, over []query.SourceSpan, behind *view.Range) *view.Range {
+func firstOver(state *view.ContainerState, over []query.SourceSpan, behind *view.PartitionRange) *view.PartitionRange {
 	for i := range state.Ranges {
 		s := &state.Ranges[i]
 		if (behind == nil || bytes.Compare(s.Min, behind.Min) > 0) && overlaps(s, over) {
@@ -151,7 +151,7 @@ func firstOver(state *view.ContainerState, over []query.SourceSpan, behind *view
 // with the next range. start returns the token for the beginning of a range. At the end of all ranges
 // NextToken returns "".
 func (l ReadSegment) NextToken(state *view.ContainerState, token string,
-	start func(*view.Range) (string, error)) (string, error) {
+	start func(*view.PartitionRange) (string, error)) (string, error) {
 	tokens := l.rest
 	switch {
 	case token != "":

@@ -19,7 +19,7 @@ import (
 // Source gives a query the documents of one partition range that are in the query's scope.
 type Source struct {
 	State  *view.ContainerState // at the moment of the snapshot
-	Range  *view.Range
+	Range  *view.PartitionRange
 	Span   *ResolvedScope
 	Reader engine.Reader
 	Watch  *work.ScanLimiter // limits the reads through Reader
@@ -281,10 +281,10 @@ func (s *Source) Find(rid uint64) (query.Document, bool, error) {
 // Source it returns only documents in the scope, the part of the container that a query or list reads.
 func (s *Source) Scan(after uint64) query.Documents { return s.Documents(after) }
 
-// Documents returns an iterator over the documents of the scope that follow a rid, like Scan, but as a
+// DocumentIterator returns an iterator over the documents of the scope that follow a rid, like Scan, but as a
 // *Documents, for the lists and feeds of the store.
-func (s *Source) Documents(after uint64) *Documents {
-	d := &Documents{s: s}
+func (s *Source) Documents(after uint64) *DocumentIterator {
+	d := &DocumentIterator{s: s}
 	if after == math.MaxUint64 {
 		return d
 	}

@@ -13,14 +13,14 @@ import (
 )
 
 // Divides reports whether a bound lies strictly inside a range.
-func Divides(r *view.Range, bound []byte) bool {
+func Divides(r *view.PartitionRange, bound []byte) bool {
 	return bytes.Compare(bound, r.Min) > 0 && r.Holds(bound)
 }
 
 // Middle returns the EPK at which to split a range, so that each half has half of the documents, as nearly
 // as partition keys allow. If the range has no documents, or all have the same partition key, it returns
 // the middle of the range's bounds.
-func Middle(r engine.Reader, keys *view.ItemKeys, of *view.Range) ([]byte, error) {
+func Middle(r engine.Reader, keys *view.ItemKeyBuilder, of *view.PartitionRange) ([]byte, error) {
 	bound, err := middleDocument(r, keys.CID, of)
 	if bound == nil && err == nil {
 		bound = middle(&keys.Def, of.Min, of.Max)
@@ -31,7 +31,7 @@ func Middle(r engine.Reader, keys *view.ItemKeys, of *view.Range) ([]byte, error
 // middleDocument returns the EPK of the middle document of a range in the order of EPKs. If the first half
 // of the documents all have that EPK, it returns the next higher one, so that documents lie on both sides
 // of the result. It returns nil if all documents have the same EPK.
-func middleDocument(r engine.Reader, cid uint32, s *view.Range) (epk []byte, err error) {
+func middleDocument(r engine.Reader, cid uint32, s *view.PartitionRange) (epk []byte, err error) {
 	rg := layout.PointsBetween(cid, s.Min, s.Max)
 	n, err := view.Count(r, rg, math.MaxInt64)
 	if err != nil || n == 0 {

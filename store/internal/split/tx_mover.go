@@ -21,9 +21,9 @@ import (
 // The keys of the whole container (p, k, u and b) are not changed. The items keep their rid, LSN and etag.
 type RangeCopier struct {
 	c       Container
-	keys    *view.ItemKeys
-	From    *view.Range
-	Halves  [2]NewRange
+	keys    *view.ItemKeyBuilder
+	From    *view.PartitionRange
+	Halves  [2]HalfRange
 	Written *ConcurrentWrites
 
 	policy CopyPolicy
@@ -41,9 +41,9 @@ type CopyPolicy struct {
 	Round uint32             // the IndexRound of the container's record; each round has its own policy
 }
 
-// NewRange is one of the two partition ranges into which a range is split.
-type NewRange struct {
-	view.Range
+// HalfRange is one of the two partition ranges into which a range is split.
+type HalfRange struct {
+	view.PartitionRange
 	Shapes map[DocumentShapeHash]struct{} // the shapes that have a record in the range
 }
 
@@ -85,12 +85,12 @@ const (
 
 // NewRangeCopier returns a RangeCopier that splits the range from into halves. The container's record must
 // already hold the ranges of the halves.
-func NewRangeCopier(c Container, keys *view.ItemKeys, from *view.Range, halves [2]view.Range,
+func NewRangeCopier(c Container, keys *view.ItemKeyBuilder, from *view.PartitionRange, halves [2]view.PartitionRange,
 	p CopyPolicy) *RangeCopier {
 	m := &RangeCopier{c: c, keys: keys, From: from,
 		Written: &ConcurrentWrites{rids: make(map[uint64]struct{})}}
 	for i, r := range halves {
-		m.Halves[i].Range = r
+		m.Halves[i].PartitionRange = r
 	}
 	m.begin(p)
 	return m
@@ -358,7 +358,7 @@ func (m *RangeCopier) forget(r engine.Reader, scope []byte, rid uint64) error {
 
 // termsOf returns the index entries of an item in a half. It adds the record of the item's shape (its set of
 // paths) if the item is the first of its shape in the half.
-func (m *RangeCopier) termsOf(h *NewRange, item *view.Item) []index.Entry {
+func (m *RangeCopier) termsOf(h *HalfRange, item *view.Item) []index.Entry {
 	list := view.AppendTerms(nil, m.policy.Terms, h.Scope, item)
 	i := index.ShapeOf(list, layout.ScopeLen)
 	if i < 0 {

@@ -12,15 +12,15 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// ExpiryPasses are the positions of the reaper's two passes over the index of expiry, one for each of its
-// families of keys: w holds items that inherit the container's default, by the time of their last write; x
-// holds items with a ttl of their own, by their deadline. A pass visits the keys in the order of time, a
+// ExpiryPassPositions are the positions of the reaper's two passes over the index of expiry, one for each of
+// its families of keys: w holds items that inherit the container's default, by the time of their last write;
+// x holds items with a ttl of their own, by their deadline. A pass visits the keys in the order of time, a
 // few in each step.
-type ExpiryPasses struct{ written, deadline host.SweepPassPosition }
+type ExpiryPassPositions struct{ written, deadline host.SweepPassPosition }
 
 // Restart sets the positions of the reaper in both families of the index of expiry: it continues at the
 // entries of second at.
-func (p *ExpiryPasses) Restart(at int64) {
+func (p *ExpiryPassPositions) Restart(at int64) {
 	p.written.Restart(at)
 	p.deadline.Restart(at)
 }
@@ -28,7 +28,7 @@ func (p *ExpiryPasses) Restart(at int64) {
 // IsPast reports whether the pass over a family of the index of expiry (w or x) may already have gone past a
 // second, so that it will not find a key that is written there now. A writer calls it when its commit is
 // visible.
-func (p *ExpiryPasses) IsPast(family byte, second int64) bool {
+func (p *ExpiryPassPositions) IsPast(family byte, second int64) bool {
 	if family == layout.FamilyWritten {
 		return p.written.IsPast(second)
 	}
@@ -76,7 +76,7 @@ type familySweepStep struct {
 
 // NewStep returns a SweepStep over the partition range with the given engine scope. It continues at the
 // positions in at.
-func NewStep(p *ttl.Policy, scope []byte, at *ExpiryPasses, now int64, limit int) SweepStep {
+func NewStep(p *ttl.Policy, scope []byte, at *ExpiryPassPositions, now int64, limit int) SweepStep {
 	inherit, due := p.Cutoffs(now)
 	step := func(family byte, pass *host.SweepPassPosition, cutoff int64) familySweepStep {
 		return familySweepStep{family, host.SweepPassStep{Pass: pass,

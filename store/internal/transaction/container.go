@@ -17,17 +17,17 @@ import (
 // them: how keys are built, its identity, and its options. The properties that change are in a
 // container.State.
 type Container struct {
-	Keys     view.ItemKeys
+	Keys     view.ItemKeyBuilder
 	Identity view.ContainerIdentity
 	Items    value.ItemContainer // of the items in results
-	Host     ContainerHost
+	Host     ContainerCallbacks
 
 	PreviousImage bool // the feed of all versions has the version before an expiry
 	Lenient       bool // queries and conditions may use more than Cosmos DB's language
 }
 
-// ContainerHost has the methods of the store that a transaction calls for its container.
-type ContainerHost interface {
+// ContainerCallbacks has the methods of the store that a transaction calls for its container.
+type ContainerCallbacks interface {
 	// Note records that an event of kind k is stored with second t, so that the container's clock never goes
 	// behind it.
 	Note(k container.MomentKind, t int64)
@@ -44,7 +44,7 @@ type ContainerHost interface {
 // BlockingItem is an expired item that must be moved to an expiry sink before a transaction can continue. The
 // transaction cannot move it itself, because it cannot write where the sink stores it.
 type BlockingItem struct {
-	host ContainerHost
+	host ContainerCallbacks
 	s    *container.Partition
 	rid  uint64
 }

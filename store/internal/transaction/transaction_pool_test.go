@@ -8,9 +8,9 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// TestPutForgets checks that a transaction that is returned to the pool keeps its buffers but no data that
-// it wrote.
-func TestPutForgets(t *testing.T) {
+// TestPutClearsTransaction checks that a transaction that is returned to the pool keeps its buffers but no
+// data that it wrote.
+func TestPutClearsTransaction(t *testing.T) {
 	var p TransactionPool
 	tx := p.Get()
 	tx.State, tx.Range = &container.State{}, &container.Partition{}

@@ -20,14 +20,14 @@ const Never = math.MaxInt64
 type ContainerState struct {
 	Database, Name string
 	Identity       ContainerIdentity
-	Keys           ItemKeys
+	Keys           ItemKeyBuilder
 	Spec           *definition.ContainerSpec
 	Policy         *ttl.Policy
 	Lives          LifetimeRules    // computes the life of an item for Policy
 	Now            int64            // seconds since 1970
 	Terms          *index.Indexer   // the indexer of Spec; queries use only paths that Olders index too
 	Olders         []*index.Indexer // the indexers of older policies by which documents may still be indexed
-	Ranges         []Range          // sorted by effective partition key
+	Ranges         []PartitionRange // sorted by effective partition key
 	Tombstones     map[string]uint64
 	Copies         []uint16 // ranges into which a split copies; they are not read
 
@@ -36,8 +36,8 @@ type ContainerState struct {
 	Logs     bool  // the container has a log of expiries
 }
 
-// Range is a partition range.
-type Range struct {
+// PartitionRange is a partition range.
+type PartitionRange struct {
 	ID       string
 	Number   uint16   // its number in keys
 	Scope    []byte   // the prefix of the range's keys
@@ -46,12 +46,12 @@ type Range struct {
 }
 
 // Holds reports whether an effective partition key lies in the range.
-func (r *Range) Holds(epk []byte) bool {
+func (r *PartitionRange) Holds(epk []byte) bool {
 	return bytes.Compare(r.Min, epk) <= 0 && (len(r.Max) == 0 || bytes.Compare(epk, r.Max) < 0)
 }
 
 // RangeOf returns the range that contains an effective partition key.
-func (s *ContainerState) RangeOf(epk []byte) *Range {
+func (s *ContainerState) RangeOf(epk []byte) *PartitionRange {
 	i := len(s.Ranges) - 1
 	for i > 0 && bytes.Compare(s.Ranges[i].Min, epk) > 0 {
 		i--
@@ -60,7 +60,7 @@ func (s *ContainerState) RangeOf(epk []byte) *Range {
 }
 
 // RangeByID returns the range with an id, or nil.
-func (s *ContainerState) RangeByID(id string) *Range {
+func (s *ContainerState) RangeByID(id string) *PartitionRange {
 	for i := range s.Ranges {
 		if s.Ranges[i].ID == id {
 			return &s.Ranges[i]

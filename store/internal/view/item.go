@@ -22,16 +22,16 @@ type Item struct {
 // KeyValue is one of the keys that are stored for an item, with its value.
 type KeyValue struct{ Key, Value []byte }
 
-// ItemKeys builds the keys of a container's items. It has the properties of the container on which these keys
-// depend, and never changes.
-type ItemKeys struct {
+// ItemKeyBuilder builds the keys of a container's items. It has the properties of the container on which
+// these keys depend, and never changes.
+type ItemKeyBuilder struct {
 	CID    uint32
 	Def    definition.PartitionKeyDefinition
 	Unique index.UniqueKeys
 }
 
 // Decode decodes the stored value of the item with this rid: its header, body, id and partition key.
-func (k *ItemKeys) Decode(rid uint64, value []byte) (item Item, err error) {
+func (k *ItemKeyBuilder) Decode(rid uint64, value []byte) (item Item, err error) {
 	h, body, err := layout.DecodeItem(value)
 	if err != nil {
 		return item, err
@@ -41,11 +41,13 @@ func (k *ItemKeys) Decode(rid uint64, value []byte) (item Item, err error) {
 }
 
 // PartitionOf returns the ordered encoding of a document's partition key.
-func (k *ItemKeys) PartitionOf(body []byte) []byte { return k.Def.Extract(body).AppendOrdered(nil) }
+func (k *ItemKeyBuilder) PartitionOf(body []byte) []byte {
+	return k.Def.Extract(body).AppendOrdered(nil)
+}
 
 // AppendEntries appends all keys of an item in no particular order, except its own key (d), its feed
 // entry (f) and its index entries (i, o). The keys are allocated in room.
-func (k *ItemKeys) AppendEntries(dst []KeyValue, room *layout.KeyArena, scope []byte, item *Item) []KeyValue {
+func (k *ItemKeyBuilder) AppendEntries(dst []KeyValue, room *layout.KeyArena, scope []byte, item *Item) []KeyValue {
 	epk := item.Head.EPK
 	rid := room.Keep(binary.BigEndian.AppendUint64(room.Free(), item.RID))
 	dst = append(dst,

@@ -50,9 +50,9 @@ func (b *TTLBasis) Of(body []byte) (second int64, ok bool) {
 	return int64(math.Floor(min(max(v.Num(), -MaxBase), MaxBase))), true
 }
 
-// A TTLBasisEra describes a change of the ttlPropertyPath, the property from which times to live count:
+// A TTLBasisChange describes a change of the ttlPropertyPath, the property from which times to live count:
 // the policy until the change (ttl.PolicyEra), and the property after it.
-type TTLBasisEra struct {
+type TTLBasisChange struct {
 	ttl.PolicyEra
 	After TTLBasis
 }
@@ -60,8 +60,8 @@ type TTLBasisEra struct {
 // LifetimeRules computes for the items of a container the ttl.Lifetime by which the expiry policy decides
 // whether the item has expired. It is immutable.
 type LifetimeRules struct {
-	Basis TTLBasis      // of items that are written now
-	Eras  []TTLBasisEra // eras of which items may exist, oldest first; empty: all items are of the current era
+	Basis TTLBasis         // of items that are written now
+	Eras  []TTLBasisChange // eras of which items may exist, oldest first; empty: all items are of the current era
 }
 
 // Of returns the Lifetime of an item. That is the one in its header unless the ttlPropertyPath, the

@@ -46,7 +46,7 @@ func TestEntries(t *testing.T) {
 // TestRanges checks that RangeOf returns the last range that begins at or before an effective partition
 // key.
 func TestRanges(t *testing.T) {
-	s := view.ContainerState{Ranges: []view.Range{{ID: "0", Max: []byte{8}},
+	s := view.ContainerState{Ranges: []view.PartitionRange{{ID: "0", Max: []byte{8}},
 		{ID: "1", Min: []byte{8}, Max: []byte{9}},
 		{ID: "2", Min: []byte{9}}}}
 	for epk, want := range map[string]string{
@@ -64,9 +64,9 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// TestFenced checks that the tombstone of a deleted partition key hides the items of that key with an LSN
-// up to the tombstone's, and no other items.
-func TestFenced(t *testing.T) {
+// TestPartitionTombstone checks that the tombstone of a deleted partition key hides the items of that key
+// with an LSN up to the tombstone's, and no other items.
+func TestPartitionTombstone(t *testing.T) {
 	c := viewtest.New(t, ttl.Absent)
 	before := c.Put(`{"id":"1","pk":"a","code":1}`, 10, ttl.Absent)
 	other := c.Put(`{"id":"2","pk":"b","code":2}`, 10, ttl.Absent)

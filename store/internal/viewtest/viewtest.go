@@ -51,8 +51,8 @@ func New(t *testing.T, defaultTTL ttl.Seconds) *Container {
 	return &Container{t: t, Engine: e, State: &view.ContainerState{
 		Database: "d", Name: "c", Now: Now, Spec: &spec, Terms: terms,
 		Policy: &ttl.Policy{Default: defaultTTL},
-		Keys:   view.ItemKeys{CID: cid, Def: spec.PartitionKey, Unique: spec.UniqueKeys},
-		Ranges: []view.Range{{ID: "0", Scope: layout.RangeScope(cid, 0)}},
+		Keys:   view.ItemKeyBuilder{CID: cid, Def: spec.PartitionKey, Unique: spec.UniqueKeys},
+		Ranges: []view.PartitionRange{{ID: "0", Scope: layout.RangeScope(cid, 0)}},
 	}}
 }
 
@@ -91,7 +91,7 @@ func (c *Container) Put(body string, age int64, own ttl.Seconds) view.Item {
 	return item
 }
 
-// Entries returns the keys of an item, as view.ItemKeys builds them.
+// Entries returns the keys of an item, as view.ItemKeyBuilder builds them.
 func (c *Container) Entries(item *view.Item) []view.KeyValue {
 	var room layout.KeyArena
 	return c.State.Keys.AppendEntries(nil, &room, c.Scope(), item)

@@ -55,10 +55,10 @@ func TestHeavyQueries(t *testing.T) {
 	}
 }
 
-// TestLongQueriesStandBack checks that the first long query is restarted once in a goroutine whose
+// TestLongQueryPriority checks that the first long query is restarted once in a goroutine whose
 // priority can be lowered, that later queries begin in such a goroutine, and that after enough quick ones
 // they no longer do.
-func TestLongQueriesStandBack(t *testing.T) {
+func TestLongQueryPriority(t *testing.T) {
 	all := NewHeavy(2)
 	watch := time.Duration(0)
 	run := func(long bool) (begun int, watched bool) {

@@ -8,9 +8,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TestGivenAge checks that a PageStateCache drops a state when it is older than maxStateAge, and not
+// TestPageStateAge checks that a PageStateCache drops a state when it is older than maxStateAge, and not
 // before.
-func TestGivenAge(t *testing.T) {
+func TestPageStateAge(t *testing.T) {
 	wall := ttl.NewManual(time.Unix(1_000_000, 0))
 	g := NewPageStates(NewMemory(0), wall)
 	defer g.Close()

@@ -36,7 +36,7 @@ func TestScanYields(t *testing.T) {
 	var ran atomic.Bool
 	go ran.Store(true)
 	w := &ScanLimiter{Ctx: t.Context()}
-	it := LimitedReader{&largeValueReader{n: 3}, w}.Scan(engine.Range{}, false)
+	it := ScanLimitedReader{&largeValueReader{n: 3}, w}.Scan(engine.Range{}, false)
 	for it.Next() {
 		it.Value()
 	}

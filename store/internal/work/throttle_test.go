@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// TestBudget checks a ThroughputBudget: it admits requests until the RU of one second are spent, the last
-// of them may exceed these, and further requests must wait until the excess has been paid back.
-func TestBudget(t *testing.T) {
+// TestThroughputBudget checks a ThroughputBudget: it admits requests until the RU of one second are spent,
+// the last of them may exceed these, and further requests must wait until the excess has been paid back.
+func TestThroughputBudget(t *testing.T) {
 	const perSecond = 400
 	at := time.Unix(1_000_000, 0)
 	var b ThroughputBudget
