@@ -19,7 +19,8 @@ type Options struct {
 	// time of a database (engine.ClockReporter), this time replaces the system's clock, also as the base of a
 	// *ttl.VirtualClock.
 	Clock ttl.Clock
-	// Wall is the clock for real time. Nil is the system's clock.
+	// Wall is the clock for real time. Nil is the system's clock. If the engine has the time of a database,
+	// Wall must not be the same clock as Clock.
 	Wall ttl.Clock
 	// Logger receives warnings and errors of background work; nil discards them.
 	Logger *slog.Logger
