@@ -24,9 +24,9 @@ import (
 // roundRobinProxy passes HTTP requests on to servers in turn. A client sends most requests over one
 // connection, so that spread would leave most of them to one server.
 //
-// Clients in direct mode connect to the servers themselves. The proxy gives each range replicas on all servers,
-// from the addresses that each server returns for itself: the primary replica, which gets the writes, is on
-// another server each time.
+// Clients in direct mode connect to the servers themselves. The proxy gives each range replicas on all
+// servers, from the addresses that each server returns for itself. The primary replica, which gets the writes,
+// is on another server each time.
 type roundRobinProxy struct {
 	port      int // that clients use
 	scheme    string
@@ -141,7 +141,8 @@ func certificateBy(t *testing.T, s *Server) tls.Certificate {
 	must(t, err)
 	now := time.Now()
 	template := &x509.Certificate{SerialNumber: big.NewInt(now.UnixNano()), DNSNames: []string{"localhost"},
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, NotBefore: now.Add(-time.Hour), NotAfter: now.Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotBefore:   now.Add(-time.Hour), NotAfter: now.Add(time.Hour),
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
 	raw, err := x509.CreateCertificate(rand.Reader, template, signer.Leaf, key.Public(), signer.PrivateKey)
 	must(t, err)
