@@ -174,3 +174,37 @@ func TestBatchOfARecreatedContainer(t *testing.T) {
 		t.Errorf("a batch in the new container: %+v, %v", out, err)
 	}
 }
+
+// A database can be deleted after another store has changed the state of a container in it without changing
+// the catalog.
+func TestDeletedDatabaseOfSeveralStores(t *testing.T) {
+	t.Parallel()
+	a, b := newServers(t, "", 1)
+	d, err := a.db.Database("db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := specOf(t, "")
+	second.ID = "second"
+	c, err := d.CreateContainer(a.ctx, second, definition.Throughput{})
+	if err == nil {
+		err = b.db.CatchUp(b.ctx)
+	}
+	for _, in := range []*store.Container{c, a.c, a.c} {
+		if err == nil {
+			_, err = in.DeletePartition(a.ctx, pk("p"))
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.db.DeleteDatabase(b.ctx, "db", store.WriteOptions{}); err != nil {
+		t.Error(err)
+	}
+	if err := a.db.CatchUp(a.ctx); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.db.Database("db"); !is(err, fault.CodeNotFound) {
+		t.Errorf("the database is still there: %v", err)
+	}
+}
