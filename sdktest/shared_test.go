@@ -136,14 +136,18 @@ func outcomesOfServers(t *testing.T, runner *exec.Cmd, list map[string][]string)
 
 func TestScenariosOfOneDatabase(t *testing.T) { runOfOneDatabase(t, "Go", "http", "https") }
 
-// TestJavaScenariosOfOneDatabase takes two minutes, most of them in direct mode. The first time, Maven brings
-// the SDK.
+// TestJavaScenariosOfOneDatabase takes several minutes, most of them in direct mode. The first time, Maven
+// brings the SDK.
 func TestJavaScenariosOfOneDatabase(t *testing.T) {
-	runOfOneDatabase(t, "Java", "http", "https", "direct")
+	runOfOneDatabase(t, "Java", "http", "https", "direct", "balanced")
 }
 
-// runOfOneDatabase runs the scenarios of a language by each of the ways http, https and direct. Each HTTP
-// request goes to another server than the one before it. In direct mode, a range has replicas on both.
+// runOfOneDatabase runs the scenarios of a language by each of these ways:
+//
+//	http      each request goes to another server than the one before it
+//	https     the same
+//	direct    the same for the requests over HTTPS; a range has replicas on both servers
+//	balanced  direct mode, in which each connection goes to another server than the one before it
 func runOfOneDatabase(t *testing.T, language string, ways ...string) {
 	s := suites[slices.IndexFunc(suites, func(s scenarioSuite) bool { return s.name == language })]
 	postgresAddress(t)
@@ -172,10 +176,16 @@ func runOnTwoServers(t *testing.T, s scenarioSuite, argv []string, list map[stri
 	a, b := open(), open()
 	args := append(argv[1:], "--ranges", ranges, "--control", control(t, a), "--running-clock")
 	scheme := way
-	if way == "direct" {
+	direct := way == "direct" || way == "balanced"
+	if direct {
 		scheme, args = "https", append(args, "--direct")
 	}
-	front := takeTurns(t, scheme, a, b)
+	front := &roundRobinProxy{served: make([]atomic.Int64, 2)}
+	if way == "balanced" {
+		front.port = spread(t, a.Port, b.Port)
+	} else {
+		front = takeTurns(t, scheme, a, b)
+	}
 	args = append(args, "--endpoint", (&Server{Port: front.port}).URL(scheme))
 	ctx, cancel := context.WithTimeout(t.Context(), runTime)
 	defer cancel()
@@ -185,9 +195,9 @@ func runOnTwoServers(t *testing.T, s scenarioSuite, argv []string, list map[stri
 		cmd.Env = append(cmd.Env, s.trust(t, authority(a))...)
 	}
 	passed, refused := outcomesOfServers(t, cmd, list)
-	t.Logf("%d scenarios passed, %d move the clock; the servers got %d and %d requests", passed, refused,
+	t.Logf("%d scenarios passed, %d move the clock; the proxy passed on %d and %d requests", passed, refused,
 		front.served[0].Load(), front.served[1].Load())
-	if way == "direct" {
+	if direct {
 		first, second := loggedRequests(t, a, "direct"), loggedRequests(t, b, "direct")
 		t.Logf("of the last requests, %d and %d came in direct mode", first, second)
 		if second == 0 { // the first server has been restarted, which empties its log
