@@ -147,7 +147,8 @@ func TestJavaScenariosOfOneDatabase(t *testing.T) {
 //	http      each request goes to another server than the one before it
 //	https     the same
 //	direct    the same for the requests over HTTPS; a range has replicas on both servers
-//	balanced  direct mode, in which each connection goes to another server than the one before it
+//	balanced  direct mode, in which each connection goes to another server than the one before it, and each
+//	          client has connections of its own
 func runOfOneDatabase(t *testing.T, language string, ways ...string) {
 	s := suites[slices.IndexFunc(suites, func(s scenarioSuite) bool { return s.name == language })]
 	postgresAddress(t)
@@ -182,7 +183,7 @@ func runOnTwoServers(t *testing.T, s scenarioSuite, argv []string, list map[stri
 	}
 	front := &roundRobinProxy{served: make([]atomic.Int64, 2)}
 	if way == "balanced" {
-		front.port = spread(t, a.Port, b.Port)
+		front.port, args = spread(t, a.Port, b.Port), append(args, "--separate")
 	} else {
 		front = takeTurns(t, scheme, a, b)
 	}
@@ -200,7 +201,8 @@ func runOnTwoServers(t *testing.T, s scenarioSuite, argv []string, list map[stri
 	if direct {
 		first, second := loggedRequests(t, a, "direct"), loggedRequests(t, b, "direct")
 		t.Logf("of the last requests, %d and %d came in direct mode", first, second)
-		if second == 0 { // the first server has been restarted, which empties its log
+		// The first server has been restarted, which empties its log. Few scenarios may use one connection.
+		if second == 0 && os.Getenv("MAYFLY_SCENARIOS") == "" {
 			t.Error("the second server got no requests in direct mode")
 		}
 	}
