@@ -55,7 +55,7 @@ type BatchResult struct {
 // Batch carries out up to 100 operations. The failure of one operation is in its result. The returned error
 // means that the batch as a whole is refused: CodeBadRequest for a batch without operations or with too
 // many, CodePartitionKeyMismatch for an atomic batch with an incomplete key, CodeTooLarge for documents of
-// more than 2 MB.
+// more than 2 MB, CodeOwnerNotFound if the container has been dropped.
 //
 // The results hold documents of 4 MB at most. An atomic batch that would exceed that fails as a whole, and
 // its last operation has CodeTooLarge, as in Cosmos DB. In other batches a read that would exceed the limit
@@ -135,11 +135,10 @@ func (b *batchExecution) run(ctx context.Context) error {
 	case b.o.Atomic:
 		return b.runAtomic(ctx)
 	case b.o.ContinueOnError:
-		b.runAll(ctx)
+		return b.runAll(ctx)
 	default:
-		b.runEach(ctx)
+		return b.runEach(ctx)
 	}
-	return nil
 }
 
 // batchExecution is a batch that is being carried out.
@@ -298,50 +297,60 @@ func (b *batchExecution) skip(first, culprit int) {
 	}
 }
 
-// runEach carries out the operations one by one and stops at the first that fails.
-func (b *batchExecution) runEach(ctx context.Context) {
+// runEach carries out the operations one by one and stops at the first that fails. It returns the errors of
+// runRanges.
+func (b *batchExecution) runEach(ctx context.Context) error {
 	for i, p := range b.list {
 		if p != nil {
-			b.runRanges(ctx, []int{i})
+			if err := b.runRanges(ctx, []int{i}); err != nil {
+				return err
+			}
 		}
 		if b.results[i].Refused() {
 			b.skip(i+1, i)
-			return
+			return nil
 		}
 	}
+	return nil
 }
 
-// runAll carries out all operations, even if some of them fail.
-func (b *batchExecution) runAll(ctx context.Context) {
+// runAll carries out all operations, even if some of them fail. It returns the errors of runRanges.
+func (b *batchExecution) runAll(ctx context.Context) error {
 	var list []int
 	for i, p := range b.list {
 		if p != nil {
 			list = append(list, i)
 		}
 	}
-	b.runRanges(ctx, list)
+	return b.runRanges(ctx, list)
 }
 
 // runRanges carries out the operations of a list. Operations on items of one range share a transaction,
 // since waiting for the disk takes most of the time. Operations on one item keep their order. If a shared
 // transaction fails as a whole, for instance because of its size, each of its operations gets a transaction
-// of its own, so that no operation fails because of another.
-func (b *batchExecution) runRanges(ctx context.Context, list []int) {
+// of its own, so that no operation fails because of another. runRanges fails only if the container has
+// been dropped, with CodeOwnerNotFound; the caller may repeat the batch in the new container of that name.
+func (b *batchExecution) runRanges(ctx context.Context, list []int) error {
 	for len(list) > 0 {
 		left, err := b.runRange(ctx, list)
-		if err == nil {
+		switch {
+		case err == nil:
 			list = left
 			continue
-		}
-		if len(list) == 1 {
+		case fault.ErrorCode(err) == fault.CodeOwnerNotFound:
+			return err
+		case len(list) == 1:
 			b.results[list[0]] = value.Failed(err)
-			return
+			return nil
 		}
 		for _, i := range list {
-			b.runRanges(ctx, []int{i})
+			if err := b.runRanges(ctx, []int{i}); err != nil {
+				return err
+			}
 		}
-		return
+		return nil
 	}
+	return nil
 }
 
 // runRange carries out, in one transaction, the operations of a list whose items lie in the same range as

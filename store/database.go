@@ -160,16 +160,18 @@ func (ds *dataset) deleteDatabase(ctx context.Context, id string, o WriteOptions
 		return err
 	}
 	containers := d.Containers()
-	err = closeAll(ctx, containers, func() error {
-		return ds.commitDrop(ctx, containers, func(t *host.CatalogChange) error {
-			for _, c := range containers {
-				if err := dropContainerRecords(t, c, ds.cat.offers); err != nil {
-					return err
+	err = ds.retryDrop(ctx, containers, func() error {
+		return closeAll(ctx, containers, func() error {
+			return ds.commitDrop(ctx, containers, func(t *host.CatalogChange) error {
+				for _, c := range containers {
+					if err := dropContainerRecords(t, c, ds.cat.offers); err != nil {
+						return err
+					}
 				}
-			}
-			dropDatabaseRecords(t, d, ds.cat.offers)
-			t.RecordHighest(highest(containers))
-			return nil
+				dropDatabaseRecords(t, d, ds.cat.offers)
+				t.RecordHighest(highest(containers))
+				return nil
+			})
 		})
 	})
 	if err != nil {

@@ -21,7 +21,8 @@ type Options struct {
 	// *ttl.VirtualClock can be moved by SetClock, and its state is stored with the data.
 	Clock ttl.Clock
 	// Wall is the real time. It limits how long a page of a query, a script or an inspection of a whole
-	// container may take. Nil means the system's clock.
+	// container may take. Nil means the system's clock. It must not be the same clock as Clock if the
+	// data is in PostgreSQL.
 	Wall ttl.Clock
 	// QueryTime is the time limit for a page of a query, of a list or of a change feed. A page that can be
 	// resumed ends after 5 seconds, or half of QueryTime if that is less, with the rows it has. A page that

@@ -143,3 +143,70 @@ func TestSessionOfARecreatedContainer(t *testing.T) {
 		t.Errorf("a read of the new one: %v", err)
 	}
 }
+
+// A batch of independent operations on a container that another store has created anew fails as a whole, so
+// that its caller looks for the new container. No operation fails by itself as if its item did not exist.
+func TestBatchOfARecreatedContainer(t *testing.T) {
+	t.Parallel()
+	a, b := newServers(t, "", 1)
+	key := pk("p")
+	a.put(`{"id":"1","pk":"p"}`)
+	d, err := a.db.Database("db")
+	if err == nil {
+		err = d.DeleteContainer(a.ctx, "c", store.WriteOptions{})
+	}
+	if err == nil {
+		_, err = d.CreateContainer(a.ctx, specOf(t, ""), definition.Throughput{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	ops := []store.Operation{{Kind: store.OperationUpsert, Body: []byte(`{"id":"1","pk":"p"}`)},
+		{Kind: store.OperationRead, ID: "1"}}
+	for _, o := range []store.BatchOptions{{}, {ContinueOnError: true}, {Atomic: true}} {
+		if _, _, err := b.c.Batch(b.ctx, key, ops, o); !is(err, fault.CodeOwnerNotFound) {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+	if err := b.db.CatchUp(b.ctx); err != nil {
+		t.Fatal(err)
+	}
+	out, _, err := b.lookUp().Batch(b.ctx, key, ops, store.BatchOptions{ContinueOnError: true})
+	if err != nil || out.Mixed {
+		t.Errorf("a batch in the new container: %+v, %v", out, err)
+	}
+}
+
+// A database can be deleted after another store has changed the state of a container in it without changing
+// the catalog.
+func TestDeletedDatabaseOfSeveralStores(t *testing.T) {
+	t.Parallel()
+	a, b := newServers(t, "", 1)
+	d, err := a.db.Database("db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := specOf(t, "")
+	second.ID = "second"
+	c, err := d.CreateContainer(a.ctx, second, definition.Throughput{})
+	if err == nil {
+		err = b.db.CatchUp(b.ctx)
+	}
+	for _, in := range []*store.Container{c, a.c, a.c} {
+		if err == nil {
+			_, err = in.DeletePartition(a.ctx, pk("p"))
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.db.DeleteDatabase(b.ctx, "db", store.WriteOptions{}); err != nil {
+		t.Error(err)
+	}
+	if err := a.db.CatchUp(a.ctx); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.db.Database("db"); !is(err, fault.CodeNotFound) {
+		t.Errorf("the database is still there: %v", err)
+	}
+}

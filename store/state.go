@@ -9,6 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/store/definition"
+	"github.com/mayflydb/mayfly/store/fault"
 	"github.com/mayflydb/mayfly/store/internal/classify"
 	"github.com/mayflydb/mayfly/store/internal/container"
 	"github.com/mayflydb/mayfly/store/internal/layout"
@@ -215,6 +216,28 @@ func (ds *dataset) commitDrop(ctx context.Context, containers []*Container,
 		}
 		return fn(t)
 	}, scopes...)
+}
+
+// retryDrop runs drop, which drops several containers, and repeats it while the state of one of them turns
+// out to be outdated. It fails with host.ErrCatalogMoved if another server has dropped one of them meanwhile.
+// The caller holds the catalog's lock.
+func (ds *dataset) retryDrop(ctx context.Context, containers []*Container, drop func() error) error {
+	for {
+		failed := drop()
+		var outdated *container.OutdatedStateError
+		if !errors.As(failed, &outdated) {
+			return failed
+		}
+		for _, c := range containers {
+			_, err := c.refreshed(ctx, failed)
+			if fault.ErrorCode(err) == fault.CodeOwnerNotFound {
+				return host.ErrCatalogMoved
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
 }
 
 // refresh reads the container's state again, unless it has changed from st already. The caller does not hold

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mayflydb/mayfly/internal/cosmos"
 	"github.com/mayflydb/mayfly/internal/racetest"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 )
 
 // largePage creates four items of 1 MB, and returns the request for a page with all of them.
@@ -24,7 +25,8 @@ func largePage(w *serviceClient) cosmos.Request {
 	return req
 }
 
-// TestLargePageMemory checks that the buffer of a page of 4 MB is reused for the next page.
+// TestLargePageMemory checks that the buffer of a page of 4 MB is reused for the next page. With PostgreSQL,
+// the rows that the page is made from need new memory each time.
 func TestLargePageMemory(t *testing.T) {
 	racetest.Sequential(t)
 	w := newFrameProtocol(t, func(*cosmos.Options) {})
@@ -46,7 +48,11 @@ func TestLargePageMemory(t *testing.T) {
 		read()
 	}
 	runtime.ReadMemStats(&after)
-	if each := (after.TotalAlloc - before.TotalAlloc) / pages; each > 2<<20 {
+	limit := uint64(2 << 20)
+	if testdisk.Postgres(t) {
+		limit += 5 << 20
+	}
+	if each := (after.TotalAlloc - before.TotalAlloc) / pages; each > limit {
 		t.Errorf("each page allocates %d bytes", each)
 	}
 }

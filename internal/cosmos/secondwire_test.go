@@ -9,10 +9,10 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/cosmos"
 	"github.com/mayflydb/mayfly/internal/hybridrowtest"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/store"
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/ttl"
@@ -41,12 +41,12 @@ var began = time.Date(2027, 3, 1, 12, 0, 0, 0, time.UTC)
 
 func newFrameProtocol(t *testing.T, change func(*cosmos.Options)) *serviceClient {
 	t.Helper()
-	clock := ttl.NewManual(began)
-	e, err := pebble.Open(t.Context(), pebble.Options{Memory: true, Strict: true})
+	clock, wall := ttl.NewManual(began), ttl.NewManual(began)
+	e, err := testdisk.New(t).Open(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := store.Open(t.Context(), e, store.Options{Clock: clock, Wall: clock, ManualReaper: true})
+	db, err := store.Open(t.Context(), e, store.Options{Clock: clock, Wall: wall, ManualReaper: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func newFrameProtocol(t *testing.T, change func(*cosmos.Options)) *serviceClient
 			t.Error(err)
 		}
 	})
-	o := cosmos.Options{DB: db, Wall: clock, Logger: slog.New(slog.DiscardHandler),
+	o := cosmos.Options{DB: db, Wall: wall, Logger: slog.New(slog.DiscardHandler),
 		Tokens:    cosmos.NewResourceTokens([]byte("key")),
 		AccountID: "a", Consistency: cosmos.Session}
 	change(&o)

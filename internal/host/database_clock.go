@@ -1,6 +1,7 @@
 package host
 
 import (
+	"errors"
 	"sync"
 	"time"
 
@@ -58,6 +59,9 @@ func dataClock(e engine.Engine, o Options) (ttl.Clock, error) {
 	}
 	base := &databaseClock{teller: teller, wall: o.Wall}
 	if v, ok := o.Clock.(*ttl.VirtualClock); ok {
+		if o.Wall == o.Clock {
+			return nil, errors.New("host: Clock and Wall are the same clock")
+		}
 		return v, v.Rebase(base, v.State())
 	}
 	return base, nil

@@ -20,7 +20,7 @@ type Options struct {
 	// *ttl.VirtualClock.
 	Clock ttl.Clock
 	// Wall is the clock for real time, by which leases, timeouts and pauses are measured. Nil is the
-	// system's clock.
+	// system's clock. If the engine has the time of a database, Wall must not be the same clock as Clock.
 	Wall ttl.Clock
 	// Logger receives warnings and errors of background work; nil discards them.
 	Logger *slog.Logger

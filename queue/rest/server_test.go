@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/internal/inject"
 	"github.com/mayflydb/mayfly/internal/requestlog"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/access"
 	"github.com/mayflydb/mayfly/ttl"
@@ -33,7 +33,7 @@ type testServer struct {
 
 func newTestServer(t *testing.T, o access.Options) *testServer {
 	t.Helper()
-	e, err := pebble.Open(t.Context(), pebble.Options{Memory: true})
+	e, err := testdisk.New(t).Open(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,10 +8,9 @@ import (
 	"strings"
 )
 
-// own sends a request to Mayfly's own HTTP API (/_mayfly), and fails unless the status is 200. It uses no
-// TLS, even if endpoint is an https URL: the server accepts both on its port.
+// own sends a request to Mayfly's own HTTP API (/_mayfly), and fails unless the status is 200.
 func own(method, endpoint, path, body string) error {
-	req, err := http.NewRequest(method, strings.Replace(endpoint, "https:", "http:", 1)+path, strings.NewReader(body))
+	req, err := http.NewRequest(method, endpoint+path, strings.NewReader(body))
 	if err != nil {
 		return err
 	}

@@ -12,9 +12,9 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/mayflydb/mayfly/engine"
-	"github.com/mayflydb/mayfly/engine/pebble"
 	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/internal/inject"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/access"
 	"github.com/mayflydb/mayfly/queue/amqp"
@@ -40,9 +40,12 @@ type testServer struct {
 
 // faultyEngine is an engine whose transactions fail while it is broken.
 type faultyEngine struct {
-	*pebble.Engine
+	testdisk.Engine
 	broken *atomic.Bool
 }
+
+// Shared reports whether other servers can have the data open, as the engine below does.
+func (e faultyEngine) Shared() bool { return engine.IsShared(e.Engine) }
 
 func (e faultyEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) ([]engine.ScopePosition, error) {
@@ -55,7 +58,7 @@ func (e faultyEngine) Update(ctx context.Context, scopes [][]byte, fn func(engin
 func newTestServer(t *testing.T) *testServer {
 	t.Helper()
 	w := &testServer{t: t, ctx: context.WithoutCancel(t.Context()), q: queue.New(queue.Options{})}
-	e, err := pebble.Open(w.ctx, pebble.Options{Memory: true})
+	e, err := testdisk.New(t).Open(w.ctx)
 	w.must(err)
 	clock := ttl.NewManual(time.Date(2026, 7, 2, 1, 0, 0, 0, time.UTC))
 	w.h, err = host.Open(w.ctx, faultyEngine{e, &w.broken},

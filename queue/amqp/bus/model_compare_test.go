@@ -20,8 +20,8 @@ func (p *transactionHistory) look() {
 // crash compares the messages that a crash at this moment would leave with the model of the history.
 func (p *transactionHistory) crash() {
 	before := p.committed()
-	fs := p.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: p.r.IntN(101), RNG: p.r})
-	w := worldOn(p.t, fs)
+	disk := p.disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: p.r.IntN(101), RNG: p.r})
+	w := worldOn(p.t, disk)
 	defer func() { p.must(w.h.Close()) }()
 	p.compare(w, before, "after a crash: ")
 	p.must(w.q.Check(w.ctx, func(err error) bool { p.t.Error(err); return true }))

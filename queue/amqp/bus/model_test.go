@@ -8,11 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mayflydb/mayfly/engine/pebble"
-	"github.com/mayflydb/mayfly/internal/crashdisk"
 	"github.com/mayflydb/mayfly/internal/host"
 	"github.com/mayflydb/mayfly/internal/inject"
 	"github.com/mayflydb/mayfly/internal/metamorphic"
+	"github.com/mayflydb/mayfly/internal/testdisk"
 	"github.com/mayflydb/mayfly/queue"
 	"github.com/mayflydb/mayfly/queue/access"
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
@@ -50,7 +49,7 @@ func TestTransactionHistories(t *testing.T) {
 // and a model of what must be stored.
 type transactionHistory struct {
 	*testServer
-	fs      *crashdisk.Disk
+	disk    *testdisk.Disk
 	r       *rand.Rand
 	talkers []*modelClient
 	all     []*modelTxn
@@ -75,9 +74,9 @@ type modelTxn struct {
 const preloaded = 60
 
 func newTransactionHistory(t *testing.T, seed uint64) *transactionHistory {
-	p := &transactionHistory{fs: crashdisk.New(), r: rand.New(rand.NewPCG(seed, 2)), plain: map[string]bool{},
-		gone: map[string]bool{}}
-	p.testServer = worldOn(t, p.fs)
+	p := &transactionHistory{disk: testdisk.NewCrashable(t), r: rand.New(rand.NewPCG(seed, 2)),
+		plain: map[string]bool{}, gone: map[string]bool{}}
+	p.testServer = worldOn(t, p.disk)
 	p.create(entity.Queue, "q", func(q *entity.Properties) { q.LockDuration = 5 * time.Minute })
 	for i := range preloaded {
 		p.send("q", fmt.Sprint("p", i))
@@ -88,11 +87,11 @@ func newTransactionHistory(t *testing.T, seed uint64) *transactionHistory {
 	return p
 }
 
-// worldOn returns a test server whose data are on the disk fs.
-func worldOn(t *testing.T, fs *crashdisk.Disk) *testServer {
+// worldOn returns a test server whose data are on the disk.
+func worldOn(t *testing.T, disk *testdisk.Disk) *testServer {
 	t.Helper()
 	w := &testServer{t: t, ctx: t.Context(), q: queue.New(queue.Options{})}
-	e, err := pebble.Open(w.ctx, pebble.Options{Dir: "data", FS: fs, Strict: true})
+	e, err := disk.Open(w.ctx)
 	w.must(err)
 	clock := ttl.NewManual(time.Date(2026, 7, 2, 1, 0, 0, 0, time.UTC))
 	w.h, err = host.Open(w.ctx, e, host.Options{Clock: clock, ManualReaper: true}, w.q.Tenant())

@@ -58,7 +58,7 @@ public final class Run {
     public static void main(String[] args) throws Exception {
         Map<String, String> given = new LinkedHashMap<>(Map.of("--ranges", "1"));
         for (int i = 0; i < args.length; i++) {
-            if (List.of("--times", "--direct", "--running-clock").contains(args[i])) {
+            if (List.of("--times", "--direct", "--running-clock", "--separate").contains(args[i])) {
                 given.put(args[i], "");
             } else if (List.of("--endpoint", "--ranges", "--control", "--only").contains(args[i]) && i + 1 < args.length) {
                 given.put(args[i], args[++i]);
@@ -75,13 +75,13 @@ public final class Run {
         System.setProperty("COSMOS.HTTP_CONNECTION_WITHOUT_TLS_ALLOWED", String.valueOf(endpoint.getScheme().equals("http")));
         System.setProperty("COSMOS.DISABLE_IMDS_ACCESS", "true"); // this is no virtual machine in Azure
         Run run = new Run(new Scenario.Flags(endpoint, Integer.parseInt(given.get("--ranges")), control == null ? null : URI.create(control),
-            given.containsKey("--direct")));
+            given.containsKey("--direct"), given.containsKey("--separate")));
         boolean ok = run.all(given.get("--only"), given.containsKey("--times"), given.containsKey("--running-clock"));
         System.exit(ok ? 0 : 1); // the SDK's threads would keep it up
     }
 
     private static void usage() {
-        System.err.println("usage: Run --endpoint URL [--ranges N] [--control URL] [--only NAME,NAME] [--times] [--direct] [--running-clock]");
+        System.err.println("usage: Run --endpoint URL [--ranges N] [--control URL] [--only NAME,NAME] [--times] [--direct] [--running-clock] [--separate]");
         System.exit(2);
     }
 

@@ -26,8 +26,8 @@ import java.util.stream.IntStream;
 
 /** What one scenario works with: a client, and a database of its own that is made when it is first asked for. */
 final class Scenario implements Closeable {
-    /** What the command line says; control is null if the server cannot be ended. */
-    record Flags(URI endpoint, int ranges, URI control, boolean direct) {}
+    /** What the command line says. control is null if the server cannot be ended; with separate, clients share no connections. */
+    record Flags(URI endpoint, int ranges, URI control, boolean direct, boolean separate) {}
 
     final String name;
     final int ranges;
@@ -51,7 +51,7 @@ final class Scenario implements Closeable {
         CosmosClientBuilder builder = new CosmosClientBuilder()
             .endpoint(flags.endpoint().toString())
             .contentResponseOnWriteEnabled(true)
-            .connectionSharingAcrossClientsEnabled(true);
+            .connectionSharingAcrossClientsEnabled(!flags.separate());
         return flags.direct() ? builder.directMode() : builder.gatewayMode();
     }
 
