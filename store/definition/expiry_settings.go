@@ -14,7 +14,7 @@ import (
 // ExpiryEvents are the settings of a container's log of expiries: see store.Container.Expirations.
 type ExpiryEvents struct {
 	// Retention is how long an event is kept, in seconds of the data clock; 0 is DefaultEventRetention.
-	Retention int `json:"retention,omitempty"`
+	Retention int `json:"retention,omitempty" description:"Seconds to keep events. Default: 3600."`
 	// Webhooks are the HTTP endpoints to which package hook sends each event.
 	Webhooks []Webhook `json:"webhooks,omitempty"`
 }
@@ -22,9 +22,9 @@ type ExpiryEvents struct {
 // Webhook is an endpoint that receives a container's expiry events.
 type Webhook struct {
 	// URL is an http or https URL. It identifies the webhook among those of its container.
-	URL string `json:"url"`
+	URL string `json:"url" description:"http or https URL that receives each event."`
 	// Secret is the key of the HMAC that signs the requests; if it is empty, they are not signed.
-	Secret string `json:"secret,omitempty"`
+	Secret string `json:"secret,omitempty" description:"Key that signs the requests; absent: unsigned."`
 }
 
 // Bounds of ExpiryEvents and ReaperSettings.
@@ -88,10 +88,10 @@ type ReaperSettings struct {
 // 0, it is a number from Min to Max that depends only on Seed and the item's rid, so that a test run can be
 // repeated.
 type PurgeDelay struct {
-	Seconds int64  `json:"seconds,omitempty"`
-	Min     int64  `json:"min,omitempty"` // seconds
-	Max     int64  `json:"max,omitempty"` // seconds
-	Seed    uint64 `json:"seed,omitempty"`
+	Seconds int64  `json:"seconds,omitempty" description:"Delay of each purge, in seconds; 0: random."`
+	Min     int64  `json:"min,omitempty" description:"Shortest random delay, in seconds."`
+	Max     int64  `json:"max,omitempty" description:"Longest random delay, in seconds."`
+	Seed    uint64 `json:"seed,omitempty" description:"Seed of the random delays."`
 }
 
 // ReaperStarvation limits the rate of the reaper on purpose, so that a test can see it fall behind with
@@ -99,7 +99,7 @@ type PurgeDelay struct {
 type ReaperStarvation struct {
 	// PerSecond is how many items may be purged in each second of the data clock. 0 means no limit, but no
 	// purge while a request is being served.
-	PerSecond int `json:"perSecond"`
+	PerSecond int `json:"perSecond" description:"Purges per second; 0: unlimited while idle."`
 }
 
 // Clone returns a deep copy; nil for nil.

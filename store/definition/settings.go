@@ -9,17 +9,18 @@ type ContainerSettings struct {
 	OnExpire *OnExpire `json:"onExpire,omitempty"`
 	// TTLCeiling makes the container's default the upper limit of its items' own ttl, too: a write silently
 	// lowers a longer ttl, including -1. It has no effect while the default is off or -1.
-	TTLCeiling bool `json:"ttlCeiling,omitempty"`
+	TTLCeiling bool `json:"ttlCeiling,omitempty" description:"Whether defaultTtl is the maximal ttl."`
 	// AutoDeleteOnIdle is the number of seconds of the data clock after which an unused container is
 	// deleted; 0 means never. Reads, writes, queries, feeds and changes of the container count as use;
 	// expiry does not. The minimum is MinIdle.
-	AutoDeleteOnIdle int           `json:"autoDeleteOnIdle,omitempty"`
-	ExpiryEvents     *ExpiryEvents `json:"expiryEvents,omitempty"`
+	AutoDeleteOnIdle int `json:"autoDeleteOnIdle,omitempty" description:"Idle seconds to deletion; 0: never."`
+
+	ExpiryEvents *ExpiryEvents `json:"expiryEvents,omitempty"`
 	// Reaper delays the purges of expired items; nil means no delay.
 	Reaper *ReaperSettings `json:"reaper,omitempty"`
 	// ChangesTo is the path of a queue or a topic that receives the change feed of latest versions: see
 	// package hook.
-	ChangesTo string `json:"changesTo,omitempty"`
+	ChangesTo string `json:"changesTo,omitempty" description:"Path of the queue or topic for changes."`
 	// Queries are the saved queries, in the order of their names.
 	Queries []SavedQuery `json:"queries,omitempty"`
 }
@@ -28,11 +29,11 @@ type ContainerSettings struct {
 type OnExpire struct {
 	// MoveTo is the id of the archive: another container of the same database, in which the expired
 	// documents are created. See archive.go of package store.
-	MoveTo string `json:"moveTo,omitempty"`
+	MoveTo string `json:"moveTo,omitempty" description:"Id of the container that gets expired items."`
 	// ForwardTo is the path of a queue or a topic, to which each expired document is sent as a message. If
 	// the queue is deleted or full, or refuses senders, expired documents wait for it, invisible to
 	// readers.
-	ForwardTo string `json:"forwardTo,omitempty"`
+	ForwardTo string `json:"forwardTo,omitempty" description:"Path of the queue or topic that gets them."`
 
 	// Sink is a destination in another tenant of the host (a kind of data on the same engine), for callers
 	// in Go; the JSON form of the settings cannot name it.
