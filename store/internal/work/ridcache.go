@@ -1,10 +1,9 @@
 package work
 
 import (
+	"hash/crc32"
 	"hash/maphash"
 	"sync"
-
-	"github.com/cespare/xxhash/v2"
 )
 
 // RIDCache maps point keys (the engine key of an item's partition key and id) to rids (the number of an
@@ -14,10 +13,10 @@ import (
 // A stale entry cannot cause a wrong result. The partition key of the item with a rid never changes, and
 // the header of an item marks that it has had another id. So a stale entry has the rid of an item that
 // does not exist any more, or of a marked item whose id the reader compares. In both cases the reader
-// looks up the point key. Keys are compared by 128 bits of two hashes, one of them seeded. The other one
-// chooses the position, so that which entries replace others is the same in each run.
+// looks up the point key. Keys are compared by 128 bits of two seeded hashes. The position is chosen by a
+// checksum without a seed, so that the same entries replace each other in each run of a test.
 type RIDCache struct {
-	seed    maphash.Seed
+	seeds   [2]maphash.Seed
 	stripes [RIDStripes]ridCacheStripe
 }
 
@@ -33,15 +32,19 @@ type ridCacheStripe struct {
 	slots *[RIDPerStripe]ridCacheEntry // allocated at the first Put
 }
 
-// ridCacheEntry is a cached rid; a and b are the two hashes of its point key, of which b is seeded.
+// ridCacheEntry is a cached rid; a and b are the two hashes of its point key.
 type ridCacheEntry struct{ a, b, rid uint64 }
 
 // Seed initialises the cache. It must be called before all other methods.
-func (c *RIDCache) Seed() { c.seed = maphash.MakeSeed() }
+func (c *RIDCache) Seed() { c.seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()} }
+
+// castagnoli is the table of a checksum that processors compute themselves.
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func (c *RIDCache) place(point []byte) (s *ridCacheStripe, i int, a, b uint64) {
-	a, b = xxhash.Sum64(point), maphash.Bytes(c.seed, point)
-	return &c.stripes[a%RIDStripes], int(a / RIDStripes % RIDPerStripe), a, b
+	at := crc32.Checksum(point, castagnoli)
+	a, b = maphash.Bytes(c.seeds[0], point), maphash.Bytes(c.seeds[1], point)
+	return &c.stripes[at%RIDStripes], int(at / RIDStripes % RIDPerStripe), a, b
 }
 
 // Get returns the rid (an item's number in its container) that was last stored for a point key, or 0.
