@@ -61,8 +61,8 @@ func (w clockUser) Hold(ctx context.Context, clocks []*host.Clock) (release func
 	return release, nil
 }
 
-// loadLast reads when other servers have last stored something in the container, and keeps these moments in
-// memory.
+// loadLast reads from a shared engine when other servers have last stored something in the container, and
+// keeps these times in memory. A clock cannot be set back behind them.
 func (c *Container) loadLast(ctx context.Context) error {
 	if !c.ds.in.Shared() {
 		return nil

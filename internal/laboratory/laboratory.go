@@ -81,7 +81,8 @@ type Laboratory struct {
 	receivers receiverSet
 }
 
-// New returns the laboratory of a store.
+// New creates the Laboratory of a store: the operations of Mayfly's own HTTP API, such as snapshots, clocks,
+// reports and faults.
 func New(db *store.DB, o Options) *Laboratory {
 	return &Laboratory{opt: o, db: db, seeding: make(chan struct{}, 1)}
 }

@@ -98,7 +98,7 @@ func (g *TokenVerifier) Password(name, text string) (GrantedRights, error) {
 	return GrantedRights{Key: name, Rights: k.Rights}, nil
 }
 
-// Open reports whether access is open to everybody, so that clients need no key: the mode is Off.
+// Open reports whether access is open to everybody, so that clients need no key. It is with the mode Off.
 func (g *TokenVerifier) Open() bool { return g.mode == Off }
 
 // Anonymous returns the rights of a client without a token: all rights in the mode Off, and none in the

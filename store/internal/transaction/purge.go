@@ -126,9 +126,9 @@ func (t *Tx) PurgeAll(ghosts []*StoredItem, take func(*StoredItem) (bool, error)
 	return late, nil
 }
 
-// RaiseFloor deletes the entries of the feed of all versions up to a sequence, and makes the entry of that
-// sequence the floor, the lower end of the feed. It does nothing if the retention has become longer
-// meanwhile, so that the entry must be kept.
+// RaiseFloor deletes the entries of the feed of all versions before the sequence, so that the feed begins
+// with the entry at the sequence (its floor). It does nothing if the retention has become longer meanwhile
+// and still includes that entry.
 func (t *Tx) RaiseFloor(seq layout.WriteSequence) error {
 	value, err := t.Get(layout.AppendSequenceKey(nil, t.Range.Scope, layout.FamilyVersions, seq))
 	if errors.Is(err, engine.ErrNotFound) {

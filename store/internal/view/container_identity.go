@@ -49,7 +49,8 @@ func (id *ContainerIdentity) AppendItem(dst, body []byte, rid uint64, h *layout.
 	return jsondoc.AppendSystem(dst, body, b[from:end], b[:end+1], b[end+1:], h.Life.TS, 0)
 }
 
-// appendSystem appends the path of an item, in which its resource id is at [from, end), and its etag.
+// appendSystem appends the _self link of an item and then its _etag to dst. b[from:end] is the item's _rid,
+// which is a part of the link.
 func (id *ContainerIdentity) appendSystem(dst []byte, rid uint64, h *layout.ItemHeader) (b []byte, from,
 	end int) {
 	b = append(id.AppendSelf(dst), "docs/"...)
