@@ -39,7 +39,7 @@ func (c *activeRequest) run(next middlewareStep) {
 	if s.opt.Requests != nil {
 		defer s.record(c)
 	}
-	c.in.Headers = &c.req.Headers
+	c.in.RequestHeaders = &c.req.Headers
 	c.headerErr = c.in.parse(c.sent, s.consistency)
 	if c.req.Activity = c.in.activity; c.req.Activity == "" {
 		c.req.Activity = uuid.NewString()

@@ -17,7 +17,7 @@ import (
 // reqHeaders holds the parsed values of all supported request headers: those that determine which
 // operation the request is, and those that are its parameters.
 type reqHeaders struct {
-	*cosmos.Headers
+	*cosmos.RequestHeaders
 	activity   string // x-ms-activity-id if it is a GUID
 	correlated string // x-ms-cosmos-correlated-activityid if it is a GUID
 

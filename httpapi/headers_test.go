@@ -15,7 +15,7 @@ import (
 )
 
 func parseHeaders(pairs ...string) (reqHeaders, error) {
-	in := reqHeaders{Headers: new(cosmos.Headers)}
+	in := reqHeaders{RequestHeaders: new(cosmos.RequestHeaders)}
 	err := in.parse(fieldsOf(pairs...), cosmos.Session)
 	return in, err
 }
@@ -59,7 +59,7 @@ func TestHeaders(t *testing.T) {
 	want := reqHeaders{
 		activity: "0dd29c1a-2f2e-4a5e-8f60-3a0f1f2f3d4e", correlated: "AAAAAAAA-2f2e-4a5e-8f60-3a0f1f2f3d4e",
 		upsert: true, query: true, batch: true, contentType: "application/query+json",
-		Headers: &cosmos.Headers{
+		RequestHeaders: &cosmos.RequestHeaders{
 			RangeID: "3", MinEPK: "05C1", MaxEPK: "FF", IntendedRID: "HpxDAIt3MtQ=", IfMatch: `"e"`, IfNoneMatch: "*", Minimal: true, Incremental: true,
 			MaxItems: -1, Continuation: "t", CrossPartition: true, QueryMetrics: true, IndexMetricsV2: true, PopulateQuota: true, Statistics: true,
 			Throughput: definition.Throughput{Autoscale: 4000, Increment: &ten}, ToAutoscale: true,
@@ -79,7 +79,7 @@ func TestEmptyHeaders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !reflect.DeepEqual(in, reqHeaders{Headers: new(cosmos.Headers)}) {
+	if !reflect.DeepEqual(in, reqHeaders{RequestHeaders: new(cosmos.RequestHeaders)}) {
 		t.Errorf("got %+v", in)
 	}
 }
@@ -148,7 +148,7 @@ func BenchmarkHeaders(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		in := reqHeaders{Headers: new(cosmos.Headers)}
+		in := reqHeaders{RequestHeaders: new(cosmos.RequestHeaders)}
 		if err := in.parse(h, cosmos.Session); err != nil {
 			b.Fatal(err)
 		}

@@ -34,7 +34,7 @@ type (
 	Document             = source.Document
 	Documents            = source.DocumentIterator
 	DocumentFinder       = source.DocumentFinder
-	PartitionKeyReporter = source.PartitionKeyReporter
+	PartitionKeyReporter = source.ScopePartitionKeyReporter
 	Postings             = source.PostingIterator
 	Prefetcher           = source.Prefetcher
 	SeekableTerms        = source.SeekableTermIterator

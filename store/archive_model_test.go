@@ -18,9 +18,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// archiveModel is a container with an archive, which itself has an archive, together with a simple model
+// expectedArchive is a container with an archive, which itself has an archive, together with a simple model
 // of its items that is updated second by second and does not use the store's rules of expiry.
-type archiveModel struct {
+type expectedArchive struct {
 	t     *testing.T
 	ctx   context.Context
 	r     *rand.Rand
@@ -33,12 +33,12 @@ type archiveModel struct {
 
 	def     int64 // the default: 0 off, -1 on
 	ceiling bool
-	live    map[string]*archiveModelItem // by partition key and id
-	dead    []string                     // versions that have expired, in any order
+	live    map[string]*expectedArchiveItem // by partition key and id
+	dead    []string                        // versions that have expired, in any order
 }
 
-// archiveModelItem is an item in the model: its version, its time of writing, its ttl and its lease.
-type archiveModelItem struct {
+// expectedArchiveItem is an item in the model: its version, its time of writing, its ttl and its lease.
+type expectedArchiveItem struct {
 	version     string
 	ts, own     int64
 	lease       int64
@@ -55,7 +55,7 @@ func TestRandomExpiryWithArchive(t *testing.T) {
 	for _, reaper := range []string{"off", "each step", "random"} {
 		for seed := range uint64(racetest.Campaign(6, 2)) {
 			t.Run(fmt.Sprintf("%s/%d", strings.ReplaceAll(reaper, " ", "-"), seed), func(t *testing.T) {
-				m := newArchiveModel(t, seed)
+				m := newExpectedArchive(t, seed)
 				for range 250 {
 					m.step()
 					if reaper == "each step" || reaper == "random" && m.r.IntN(6) == 0 {
@@ -71,10 +71,10 @@ func TestRandomExpiryWithArchive(t *testing.T) {
 	}
 }
 
-func newArchiveModel(t *testing.T, seed uint64) *archiveModel {
-	m := &archiveModel{t: t, ctx: context.Background(),
+func newExpectedArchive(t *testing.T, seed uint64) *expectedArchive {
+	m := &expectedArchive{t: t, ctx: context.Background(),
 		r: rand.New(rand.NewPCG(seed, 7)), fs: testdisk.NewCrashable(t),
-		live: map[string]*archiveModelItem{}, def: -1,
+		live: map[string]*expectedArchiveItem{}, def: -1,
 		clock: ttl.NewManual(time.Unix(1_700_000_000, 0))}
 	m.open()
 	var err error
@@ -102,14 +102,14 @@ func newArchiveModel(t *testing.T, seed uint64) *archiveModel {
 	return m
 }
 
-func (m *archiveModel) open() {
+func (m *expectedArchive) open() {
 	var err error
 	if m.db, err = openAt(m.ctx, m.fs, m.clock); err != nil {
 		m.t.Fatal(err)
 	}
 }
 
-func (m *archiveModel) find() {
+func (m *expectedArchive) find() {
 	var err error
 	if m.d, err = m.db.Database("db"); err == nil {
 		m.c, err = m.d.Container("c")
@@ -117,7 +117,7 @@ func (m *archiveModel) find() {
 	m.check(err)
 }
 
-func (m *archiveModel) archive(from, to string) {
+func (m *expectedArchive) archive(from, to string) {
 	c, err := m.d.Container(from)
 	if err == nil {
 		_, err = c.ChangeSettings(m.ctx, func(s *store.ContainerSettings) error {
@@ -128,23 +128,23 @@ func (m *archiveModel) archive(from, to string) {
 	m.check(err)
 }
 
-func (m *archiveModel) check(err error) {
+func (m *expectedArchive) check(err error) {
 	m.t.Helper()
 	if err != nil {
 		m.t.Fatal(err)
 	}
 }
 
-func (m *archiveModel) sweep() {
+func (m *expectedArchive) sweep() {
 	m.t.Helper()
 	_, err := m.db.SweepNow(m.ctx)
 	m.check(err)
 }
 
-func (m *archiveModel) now() int64 { return m.clock.Now().Unix() }
+func (m *expectedArchive) now() int64 { return m.clock.Now().Unix() }
 
 // judge moves the model's items that have expired by now from live to dead.
-func (m *archiveModel) judge() {
+func (m *expectedArchive) judge() {
 	for key, it := range m.live {
 		limit := it.own
 		if limit == 0 {
@@ -159,7 +159,7 @@ func (m *archiveModel) judge() {
 }
 
 // step performs one random operation on both the container and the model.
-func (m *archiveModel) step() {
+func (m *expectedArchive) step() {
 	switch m.r.IntN(20) {
 	case 0, 1, 2, 3, 4, 5:
 		m.clock.Advance(time.Second)
@@ -186,14 +186,14 @@ func (m *archiveModel) step() {
 	m.compare()
 }
 
-func (m *archiveModel) draw() (pk, id string) {
+func (m *expectedArchive) draw() (pk, id string) {
 	return fmt.Sprint("p", m.r.IntN(2)), fmt.Sprint("i", m.r.IntN(3))
 }
 
-func (m *archiveModel) write() {
+func (m *expectedArchive) write() {
 	p, id := m.draw()
 	m.n++
-	it := &archiveModelItem{version: fmt.Sprint("v", m.n), ts: m.now(), pk: p, id: id,
+	it := &expectedArchiveItem{version: fmt.Sprint("v", m.n), ts: m.now(), pk: p, id: id,
 		tag: fmt.Sprint("u", m.r.IntN(4))}
 	more := ""
 	if m.r.IntN(2) == 0 {
@@ -222,7 +222,7 @@ func (m *archiveModel) write() {
 	m.live[p+id] = it
 }
 
-func (m *archiveModel) lease() {
+func (m *expectedArchive) lease() {
 	p, id := m.draw()
 	it := m.live[p+id]
 	var err error
@@ -244,7 +244,7 @@ func (m *archiveModel) lease() {
 	}
 }
 
-func (m *archiveModel) remove() {
+func (m *expectedArchive) remove() {
 	p, id := m.draw()
 	_, err := m.c.Delete(m.ctx, pk(p), id, store.WriteOptions{})
 	if alive := m.live[p+id] != nil; alive != (err == nil) || err != nil && !is(err, fault.CodeNotFound) {
@@ -253,7 +253,7 @@ func (m *archiveModel) remove() {
 	delete(m.live, p+id)
 }
 
-func (m *archiveModel) setDefault() {
+func (m *expectedArchive) setDefault() {
 	m.def = []int64{0, -1, 3, 10}[m.r.IntN(4)]
 	spec := m.c.Info().Spec
 	spec.DefaultTTL = ttl.Seconds(m.def)
@@ -261,7 +261,7 @@ func (m *archiveModel) setDefault() {
 	m.check(err)
 }
 
-func (m *archiveModel) setCeiling() {
+func (m *expectedArchive) setCeiling() {
 	m.ceiling = !m.ceiling
 	_, err := m.c.ChangeSettings(m.ctx, func(s *store.ContainerSettings) error {
 		s.TTLCeiling = m.ceiling
@@ -270,7 +270,7 @@ func (m *archiveModel) setCeiling() {
 	m.check(err)
 }
 
-func (m *archiveModel) split() {
+func (m *expectedArchive) split() {
 	all := m.d.Containers()
 	c := all[m.r.IntN(len(all))]
 	if ranges := c.Ranges().Ranges; len(ranges) < 5 {
@@ -283,7 +283,7 @@ func (m *archiveModel) split() {
 
 // compare checks that reads, lists, queries and counts of the container return the items that are live in
 // the model.
-func (m *archiveModel) compare() {
+func (m *expectedArchive) compare() {
 	m.t.Helper()
 	for _, p := range []string{"p0", "p1"} {
 		for _, id := range []string{"i0", "i1", "i2"} {
@@ -312,7 +312,7 @@ func (m *archiveModel) compare() {
 }
 
 // end purges all expired items, and checks that each is in exactly one of the archives.
-func (m *archiveModel) end() {
+func (m *expectedArchive) end() {
 	if !m.t.Failed() {
 		m.sweep()
 		m.compare()
@@ -336,7 +336,7 @@ func (m *archiveModel) end() {
 	m.check(m.db.Close())
 }
 
-func (m *archiveModel) versions(name string) (list []string) {
+func (m *expectedArchive) versions(name string) (list []string) {
 	c, err := m.d.Container(name)
 	m.check(err)
 	for row, err := range c.Rows(m.ctx, store.QueryRequest{Text: "SELECT * FROM c"}) {

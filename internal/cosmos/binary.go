@@ -16,7 +16,7 @@ type ResponseFormats struct{ Text, Binary bool }
 
 // takesBinary reports whether the items in the response must be binary JSON. The header for the wanted
 // format takes precedence over the header for supported ones.
-func (h *Headers) takesBinary() bool {
+func (h *RequestHeaders) takesBinary() bool {
 	if h.Wanted != (ResponseFormats{}) {
 		return h.Wanted.Binary
 	}

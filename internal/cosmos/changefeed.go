@@ -87,7 +87,7 @@ func (s *Service) queryChanges(c *activeOperation) error {
 // current end (If-None-Match: *) or at a continuation etag, but not at a point in time; if a time is given
 // together with an etag, older changes are left out. In a feed of the latest versions an etag takes
 // precedence over a time.
-func (h *Headers) changes() (store.ChangesRequest, error) {
+func (h *RequestHeaders) changes() (store.ChangesRequest, error) {
 	req := store.ChangesRequest{Scope: h.scope(), Session: h.Session, MaxItems: h.MaxItems}
 	if h.FullFidelity {
 		req.Mode = store.AllVersions

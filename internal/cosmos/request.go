@@ -14,7 +14,7 @@ type Request struct {
 	Feed      bool // the request concerns all resources of the kind below the address
 	Operation OperationType
 	Address   Address
-	Headers   Headers
+	Headers   RequestHeaders
 	Body      []byte // JSON text, binary JSON, or a batch's rows; nil: none
 	BareText  bool   // the body is the plain text of a query, not JSON
 
@@ -72,10 +72,10 @@ func (a *Address) Leaf() string {
 	return a.IDs[a.N-1]
 }
 
-// Headers are the conditions and options of a request, and the part of a container that it concerns. A zero
+// RequestHeaders are the conditions and options of a request, and the part of a container that it concerns. A zero
 // value means that the header was absent. Headers of Cosmos DB that have no effect in Mayfly, whose store is
 // linearizable (priority, dedicated gateway, SDK capabilities ...), are omitted.
-type Headers struct {
+type RequestHeaders struct {
 	PartitionKey definition.PartitionKey
 	RangeID      string // id of a partition key range, without its container
 	MinEPK       string // first effective partition key, in upper-case hexadecimal
@@ -131,28 +131,28 @@ type Headers struct {
 }
 
 // Changes reports whether a read of items is a read of the change feed.
-func (h *Headers) Changes() bool { return h.Incremental || h.FullFidelity }
+func (h *RequestHeaders) Changes() bool { return h.Incremental || h.FullFidelity }
 
 // scope returns the part of a container that the headers select: by a partition key, a partition range or an
 // interval of effective partition keys.
-func (h *Headers) scope() store.Scope {
+func (h *RequestHeaders) scope() store.Scope {
 	return store.Scope{Partition: h.PartitionKey, Range: h.RangeID, MinEPK: h.MinEPK, MaxEPK: h.MaxEPK}
 }
 
 // listOptions returns the options of a feed or a query of items: scope, page and session.
-func (h *Headers) listOptions() store.ListOptions {
+func (h *RequestHeaders) listOptions() store.ListOptions {
 	return store.ListOptions{Scope: h.scope(), MaxItems: h.MaxItems, Continuation: h.Continuation,
 		Session: h.Session, Within: h.Within, ByRange: true}
 }
 
 // writeOptions returns the options of a write: preconditions, triggers, import.
-func (h *Headers) writeOptions() store.WriteOptions {
+func (h *RequestHeaders) writeOptions() store.WriteOptions {
 	return store.WriteOptions{IfMatch: h.IfMatch, IfNoneMatch: h.IfNoneMatch, PreTriggers: h.PreTriggers,
 		PostTriggers: h.PostTriggers, ExcludeSystemProperties: h.Plain,
 		Import: h.Imported}
 }
 
 // readOptions returns the options of a read: If-None-Match and the session token.
-func (h *Headers) readOptions() store.ReadOptions {
+func (h *RequestHeaders) readOptions() store.ReadOptions {
 	return store.ReadOptions{IfNoneMatch: h.IfNoneMatch, Session: h.Session}
 }

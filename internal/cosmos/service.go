@@ -56,7 +56,7 @@ type activeOperation struct {
 	ctx         context.Context
 	srv         *Service
 	req         *Request
-	in          *Headers // the headers of req
+	in          *RequestHeaders // the headers of req
 	out         *Answer
 	reply       []byte           // the item that a post-trigger has set as the response; nil: unchanged
 	sourceBytes int              // size in bytes of the text from which the body was converted

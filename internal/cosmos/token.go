@@ -45,7 +45,7 @@ type TokenGrant struct {
 }
 
 // checkTokenLife checks the requested lifetime of a resource token.
-func (h *Headers) checkTokenLife() error {
+func (h *RequestHeaders) checkTokenLife() error {
 	if h.TokenLife != 0 && (h.TokenLife < minTokenLife || h.TokenLife > maxTokenLife) {
 		return BadRequest("The value specified for the header 'x-ms-documentdb-expiry-seconds' is invalid: it " +
 			"must be between 600 and 86400.")

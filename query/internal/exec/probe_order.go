@@ -71,7 +71,7 @@ func (x *Execution) openOrder(src source.Source, source int) (orderedDocuments, 
 // partition key and continues with the keys of ORDER BY. It returns nil otherwise. The conditions of the
 // query need not contain the partition key, since the scope is already limited to it.
 func (x *Execution) recent(src source.Source) *plan.OrderedIndexScan {
-	in, ok := src.(source.PartitionKeyReporter)
+	in, ok := src.(source.ScopePartitionKeyReporter)
 	if !ok || x.Plan.Order.Vectors != nil {
 		return nil
 	}

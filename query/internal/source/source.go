@@ -133,8 +133,8 @@ type VersionedSource interface {
 	Version() (version string, ok bool, err error)
 }
 
-// PartitionKeyReporter is implemented by a Source that can report the partition key of its scope.
-type PartitionKeyReporter interface {
+// ScopePartitionKeyReporter is implemented by a Source that can report the partition key of its scope.
+type ScopePartitionKeyReporter interface {
 	// PartitionValues returns the values that all documents of the scope have at the paths of the partition
 	// key, or nil if these are not known.
 	PartitionValues() []jsondoc.Value
