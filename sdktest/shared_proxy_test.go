@@ -25,8 +25,8 @@ import (
 // connection, so that spread would leave most of them to one server.
 //
 // Clients in direct mode connect to the servers themselves. The proxy gives each range replicas on all
-// servers, from the addresses that each server returns for itself. The primary replica, which gets the writes,
-// is on another server each time.
+// servers, from the addresses that each server returns for itself. The primary replica, which gets the
+// writes, is on another server each time.
 type roundRobinProxy struct {
 	port      int // that clients use
 	scheme    string

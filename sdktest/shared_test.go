@@ -140,8 +140,8 @@ func outcomesOfServers(t *testing.T, runner *exec.Cmd, list map[string][]string)
 func TestScenariosOfOneDatabase(t *testing.T) { runOfOneDatabase(t, "Go", "http", "https") }
 
 // TestJavaScenariosOfOneDatabase runs the Java scenarios on two servers that share one database. It is a
-// separate test because it takes several minutes, most of them in direct mode, and because Maven downloads the
-// SDK in the first run.
+// separate test because it takes several minutes, most of them in direct mode, and because Maven downloads
+// the SDK in the first run.
 func TestJavaScenariosOfOneDatabase(t *testing.T) {
 	runOfOneDatabase(t, "Java", "http", "https", "direct", "balanced")
 }

@@ -72,9 +72,9 @@ func (a *Address) Leaf() string {
 	return a.IDs[a.N-1]
 }
 
-// RequestHeaders are the conditions and options of a request, and the part of a container that it concerns. A zero
-// value means that the header was absent. Headers of Cosmos DB that have no effect in Mayfly, whose store is
-// linearizable (priority, dedicated gateway, SDK capabilities ...), are omitted.
+// RequestHeaders are the conditions and options of a request, and the part of a container that it concerns. A
+// zero value means that the header was absent. Headers of Cosmos DB that have no effect in Mayfly, whose
+// store is linearizable (priority, dedicated gateway, SDK capabilities ...), are omitted.
 type RequestHeaders struct {
 	PartitionKey definition.PartitionKey
 	RangeID      string // id of a partition key range, without its container
