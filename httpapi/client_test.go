@@ -49,7 +49,7 @@ type testServer struct {
 type testServerOptions struct {
 	server Options
 	store  store.Options
-	disk   *testdisk.Disk
+	disk   *testdisk.EngineStorage
 }
 
 func newTestServer(t testing.TB, change ...func(*testServerOptions)) *testServer {

@@ -76,7 +76,7 @@ func (s *Server) serveFrames(c *sniffConn) {
 		c.LocalAddr(),
 	)
 	local := c.LocalAddr().String()
-	handler := func(ctx context.Context, r *rntbd.Request, w *rntbd.Response) {
+	handler := func(ctx context.Context, r *rntbd.Request, w *rntbd.ResponseSender) {
 		k := &activeRequest{srv: s, conn: c, reply: directModeReply{w: w},
 			operationExchange: exchanges.Get().(*operationExchange)}
 		k.fromFrame(ctx, r, local)
@@ -99,8 +99,8 @@ func (s *Server) serveFrames(c *sniffConn) {
 // directModeReply is the response to a request in direct mode. Its head consists of RNTBD tokens
 // (numbered, typed header fields), which package rntbd makes from these values.
 type directModeReply struct {
-	w      *rntbd.Response // nil over HTTP
-	status int             // 0: the response has not been sent
+	w      *rntbd.ResponseSender // nil over HTTP
+	status int                   // 0: the response has not been sent
 	size   int64
 }
 

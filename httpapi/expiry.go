@@ -18,7 +18,7 @@ func (c *activeRequest) setExpiry(e inspect.Expiry) {
 // setLint sets the header x-mayfly-lint to the names of the lint rules that a write violated, that is,
 // signs that its time to live or a vector is valid but probably a mistake. It does nothing if there are
 // none.
-func (c *activeRequest) setLint(found definition.LintViolations) {
+func (c *activeRequest) setLint(found definition.BrokenLintRules) {
 	if found != 0 {
 		c.set("x-mayfly-lint", found.String())
 	}

@@ -66,13 +66,14 @@ var faultTexts = map[inject.Fault]string{
 }
 
 // faultTarget returns the properties of a request by which fault rules select requests.
-func (s *Server) faultTarget(c *activeRequest) inject.TargetOperation {
+func (s *Server) faultTarget(c *activeRequest) inject.IncomingOperation {
 	database, container := s.ops.Names(c.ctx(), &c.req)
-	return inject.TargetOperation{Operation: faultOperation(&c.req), Database: database, Container: container}
+	op := faultOperation(&c.req)
+	return inject.IncomingOperation{Operation: op, Database: database, Container: container}
 }
 
 // faultOperation returns the name that the operation of a request has in fault rules.
-func faultOperation(r *cosmos.Request) inject.Operation {
+func faultOperation(r *cosmos.Request) inject.OperationKind {
 	switch r.Kind {
 	case cosmos.KindItem:
 		if r.Operation == cosmos.OpRead && r.Feed {
@@ -89,7 +90,7 @@ func faultOperation(r *cosmos.Request) inject.Operation {
 	return inject.Metadata
 }
 
-var itemOperations = [...]inject.Operation{
+var itemOperations = [...]inject.OperationKind{
 	cosmos.OpRead: inject.ReadItem, cosmos.OpCreate: inject.CreateItem, cosmos.OpUpsert: inject.UpsertItem,
 	cosmos.OpReplace: inject.ReplaceItem, cosmos.OpPatch: inject.PatchItem,
 	cosmos.OpDelete: inject.DeleteItem, cosmos.OpQuery: inject.QueryItems,

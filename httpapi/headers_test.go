@@ -51,7 +51,7 @@ func TestHeaders(t *testing.T) {
 	if got := in.PartitionKey.String(); got != `["a",1,true]` {
 		t.Errorf("partition key %s", got)
 	}
-	if !slices.Equal(in.Session, []store.SessionPosition{{Range: "0", LSN: 7, Version: -1}}) {
+	if !slices.Equal(in.Session, []store.SessionTokenEntry{{Range: "0", LSN: 7, Version: -1}}) {
 		t.Errorf("session %v", in.Session)
 	}
 	in.PartitionKey, in.Session = definition.PartitionKey{}, nil

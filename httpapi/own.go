@@ -135,40 +135,40 @@ func labFailure(err error) laboratory.ErrorResponse {
 	return laboratory.ErrorResponse{Status: f.Status, Substatus: f.Substatus, Message: f.Message}
 }
 
-// mayflyAPIAdapter implements laboratory.HTTPAdapter: the functions of this server that package laboratory
-// uses.
+// mayflyAPIAdapter implements laboratory.ServerRequestIO: the functions of this server that package
+// laboratory uses.
 type mayflyAPIAdapter struct{}
 
-// Body implements route.RequestIO, a part of laboratory.HTTPAdapter: it returns the body of the request.
+// Body implements route.RequestIO, a part of laboratory.ServerRequestIO: it returns the body of the request.
 func (mayflyAPIAdapter) Body(ec echo.Context) []byte { return callOf(ec).req.Body }
 
-// Enter implements laboratory.HTTPAdapter: it opens the container that the request's path names and sets it
-// as the owner in the response. It ignores the other arguments, which are the same container.
+// Enter implements laboratory.ServerRequestIO: it opens the container that the request's path names and sets
+// it as the owner in the response. It ignores the other arguments, which are the same container.
 func (mayflyAPIAdapter) Enter(ec echo.Context, _ *store.Database, _ *store.Container) error {
 	c := callOf(ec)
 	_, err := c.srv.ops.Container(c.ctx(), &c.req, &c.ans)
 	return err
 }
 
-// Reserve implements laboratory.HTTPAdapter: it waits until there is memory for a large response and reserves
-// it.
+// Reserve implements laboratory.ServerRequestIO: it waits until there is memory for a large response and
+// reserves it.
 func (mayflyAPIAdapter) Reserve(ec echo.Context) error {
 	c := callOf(ec)
 	return c.srv.ops.HoldPage(c.ctx(), &c.req, &c.ans)
 }
 
-// Charge implements route.RequestIO, a part of laboratory.HTTPAdapter: it adds the cost of an operation,
+// Charge implements route.RequestIO, a part of laboratory.ServerRequestIO: it adds the cost of an operation,
 // and its LSN (log sequence number), to the response.
 func (mayflyAPIAdapter) Charge(ec echo.Context, r store.Receipt) {
 	c := callOf(ec)
 	c.srv.ops.Receipt(c.ctx(), &c.req, &c.ans, r)
 }
 
-// Answer implements route.RequestIO, a part of laboratory.HTTPAdapter: it sends a response with a status
+// Answer implements route.RequestIO, a part of laboratory.ServerRequestIO: it sends a response with a status
 // and a body.
 func (mayflyAPIAdapter) Answer(ec echo.Context, status int, body []byte) error {
 	return callOf(ec).json(status, body)
 }
 
-// Stream implements laboratory.HTTPAdapter: it sets the headers of a response whose body is streamed.
+// Stream implements laboratory.ServerRequestIO: it sets the headers of a response whose body is streamed.
 func (mayflyAPIAdapter) Stream(ec echo.Context) { callOf(ec).setHead() }

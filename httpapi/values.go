@@ -52,7 +52,7 @@ func parseContentFormat(value string) (cosmos.ResponseFormats, error) {
 // master key.
 func (h *reqHeaders) parseImport(name, value string) (err error) {
 	if h.Imported == nil {
-		h.Imported = new(store.ImportOptions)
+		h.Imported = new(store.ImportedItemTimestamp)
 	}
 	switch name {
 	case "X-Mayfly-Timestamp":

@@ -211,8 +211,8 @@ func (q *Quantizer) cut(code []byte, o []float64) (product, length float64) {
 	return product, length
 }
 
-// VectorEstimator estimates scalar products of one vector with the vectors of codes.
-type VectorEstimator struct {
+// ScalarProductEstimator estimates scalar products of one vector with the vectors of codes.
+type ScalarProductEstimator struct {
 	q      *Quantizer
 	norm   float64
 	step   float64 // the value of 1 in tables
@@ -222,7 +222,7 @@ type VectorEstimator struct {
 }
 
 // Query prepares a search with a vector of the quantizer's dimensions.
-func (q *Quantizer) Query(vector []float32) *VectorEstimator {
+func (q *Quantizer) Query(vector []float32) *ScalarProductEstimator {
 	v := make([]float64, len(vector))
 	square, most := 0.0, 0.0
 	for i, f := range vector {
@@ -233,7 +233,7 @@ func (q *Quantizer) Query(vector []float32) *VectorEstimator {
 	for _, f := range v[:q.kept] {
 		most = max(most, math.Abs(f))
 	}
-	t := &VectorEstimator{q: q, norm: math.Sqrt(square), step: most / queryScale}
+	t := &ScalarProductEstimator{q: q, norm: math.Sqrt(square), step: most / queryScale}
 	others := math.Sqrt(max(float64(q.dimensions-1), 1))
 	t.errors = t.norm * min(deviations, others) / others
 	if t.step == 0 {
@@ -259,7 +259,7 @@ func (q *Quantizer) Query(vector []float32) *VectorEstimator {
 // Estimate returns the estimated scalar product with the vector of a code, the error bound, and the length
 // of that vector. All are infinite if the vector was too long or too short for a code. ok is false if code
 // is not a code of the quantizer.
-func (t *VectorEstimator) Estimate(code []byte) (product, bound, norm float64, ok bool) {
+func (t *ScalarProductEstimator) Estimate(code []byte) (product, bound, norm float64, ok bool) {
 	if len(code) != t.q.Size() {
 		return 0, 0, 0, false
 	}
@@ -281,7 +281,7 @@ func (t *VectorEstimator) Estimate(code []byte) (product, bound, norm float64, o
 // sum returns the scalar product of the query's vector and the small integers that a code consists of.
 // rows are the bits of these integers. Codes of three bits, the usual case, have a faster loop of their
 // own.
-func (t *VectorEstimator) sum(rows []byte) (sum int) {
+func (t *ScalarProductEstimator) sum(rows []byte) (sum int) {
 	tables := t.tables
 	if n := len(tables); t.q.bits == 3 && len(rows) == 3*n {
 		x, y, z := rows[:len(tables)], rows[n:][:len(tables)], rows[2*n:][:len(tables)]
@@ -306,4 +306,4 @@ func (t *VectorEstimator) sum(rows []byte) (sum int) {
 }
 
 // Norm returns the length of the query's vector.
-func (t *VectorEstimator) Norm() float64 { return t.norm }
+func (t *ScalarProductEstimator) Norm() float64 { return t.norm }

@@ -32,7 +32,7 @@ const maxPositions = 4096
 // Geometry is a valid geometry. It is immutable.
 type Geometry struct {
 	planar   bool
-	paths    []*geometryPath // all paths: a point, a line or the rings of all polygons
+	paths    []*polyline // all paths: a point, a line or the rings of all polygons
 	polygons []polygon
 }
 
@@ -44,7 +44,7 @@ type polygon struct {
 
 // ring is a closed path and the region inside it.
 type ring struct {
-	*geometryPath
+	*polyline
 	loop *s2.Loop // nil in the plane
 }
 
@@ -69,14 +69,14 @@ func ParseGeometry(v jsondoc.Value, planar bool) (*Geometry, error) {
 
 // ParseGeometryFor parses a geometry like ParseGeometry, for a caller that limits work: spend is called with
 // the work of parsing and of all later operations on the geometry.
-func ParseGeometryFor(v jsondoc.Value, planar bool, spend SpendFunc) (*Geometry, error) {
+func ParseGeometryFor(v jsondoc.Value, planar bool, spend SpendWorkFunc) (*Geometry, error) {
 	return geoParser{planar: planar, spend: spend}.geometry(v)
 }
 
 // geoParser parses coordinates.
 type geoParser struct {
 	planar bool
-	spend  SpendFunc
+	spend  SpendWorkFunc
 	count  int // positions so far, including repeated ones
 }
 
@@ -91,13 +91,13 @@ func (p geoParser) geometry(v jsondoc.Value) (*Geometry, error) {
 	case "Point":
 		var at s2.Point
 		at, err = p.position(coordinates)
-		g.paths = []*geometryPath{newPath([]s2.Point{at}, p.planar, p.spend)}
+		g.paths = []*polyline{newPath([]s2.Point{at}, p.planar, p.spend)}
 	case "LineString":
 		var points []s2.Point
 		if points, err = p.positions(coordinates); err == nil {
 			err = p.line(points)
 		}
-		g.paths = []*geometryPath{newPath(points, p.planar, p.spend)}
+		g.paths = []*polyline{newPath(points, p.planar, p.spend)}
 	case "Polygon":
 		err = g.addPolygon(&p, coordinates)
 	case "MultiPolygon":
@@ -152,7 +152,7 @@ func (g *Geometry) addPolygon(p *geoParser, coordinates jsondoc.Value) error {
 		if err != nil {
 			return err
 		}
-		g.paths = append(g.paths, r.geometryPath)
+		g.paths = append(g.paths, r.polyline)
 		if i == 0 {
 			polygon.outer = r
 			return nil
@@ -279,7 +279,7 @@ func (p *geoParser) ring(number int, v jsondoc.Value) (*ring, error) {
 	case n < 4:
 		return nil, invalid("Not valid because of two overlapping edges in ring (%d) of a polygon.", number)
 	}
-	r := &ring{geometryPath: newPath(points, p.planar, p.spend)}
+	r := &ring{polyline: newPath(points, p.planar, p.spend)}
 	if !p.planar {
 		r.loop = s2.LoopFromPoints(slices.Clone(points[:len(points)-1]))
 	}

@@ -186,7 +186,7 @@ func (c *cellCoverer) nearCell(cell s2.Cell) bool {
 	}
 	reach := s1.ChordAngleFromAngle(s1.Angle(min(c.reach, math.Pi)))
 	radius := cell.CapBound().Radius().Radians() + c.reach // an angle, so not less than the chord
-	around := boundingBox{center.Vector, center.Vector}
+	around := boundingBox3D{center.Vector, center.Vector}
 	for _, p := range c.g.paths {
 		for i, b := range p.boxes {
 			if b.gap(around) > radius {

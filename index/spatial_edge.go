@@ -101,12 +101,12 @@ func between(planar bool, a, b s2.Point, fraction float64) s2.Point {
 }
 
 // touches reports whether p lies on the path.
-func (r *geometryPath) touches(planar bool, p s2.Point) bool {
+func (r *polyline) touches(planar bool, p s2.Point) bool {
 	if !r.spend.on(chunk * len(r.boxes)) {
 		return false
 	}
 	for i, b := range r.boxes {
-		if b.gap(boundingBox{p.Vector, p.Vector}) > touch*(1+p.Norm()) {
+		if b.gap(boundingBox3D{p.Vector, p.Vector}) > touch*(1+p.Norm()) {
 			continue
 		}
 		for k := i * chunk; k < min((i+1)*chunk, r.edges()); k++ {

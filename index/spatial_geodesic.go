@@ -89,7 +89,7 @@ var (
 // Each edge encloses an area with the meridians of its ends and the equator. The area of the ring is the
 // signed sum of these areas. On the sphere the area of an edge has a closed form. The difference between
 // the ellipsoid and the sphere is small and is integrated numerically.
-func globeArea(p *geometryPath) float64 {
+func globeArea(p *polyline) float64 {
 	const longest = 0.1 // radians: maximum length of a piece that is integrated at once
 	area, turn := 0.0, 0.0
 	for i := range p.edges() {

@@ -125,13 +125,13 @@ func (g *Geometry) Area() float64 {
 			if g.planar {
 				outside += planarArea(h)
 			} else { // the polygon is to the left of the hole's ring
-				outside += 4*math.Pi*authalicRadius2 - globeArea(h.geometryPath)
+				outside += 4*math.Pi*authalicRadius2 - globeArea(h.polyline)
 			}
 		}
 		if g.planar {
 			total += planarArea(p.outer) - outside
 		} else {
-			total += globeArea(p.outer.geometryPath) - outside
+			total += globeArea(p.outer.polyline) - outside
 		}
 	}
 	return max(total, 0)

@@ -7,38 +7,38 @@ import (
 	"github.com/golang/geo/s2"
 )
 
-// geometryPath is a point, a line or a ring: one position, or positions joined by edges. The last position of
+// polyline is a point, a line or a ring: one position, or positions joined by edges. The last position of
 // a ring is its first.
 //
 // The edges are grouped into chunks, each with a bounding box, so that two paths of thousands of edges
 // need not be compared edge by edge: chunks whose boxes are too far apart are skipped. Boxes are
 // three-dimensional and contain the arcs of great circles, not only their chords.
-type geometryPath struct {
+type polyline struct {
 	points []s2.Point
-	boxes  []boundingBox
-	spend  SpendFunc
+	boxes  []boundingBox3D
+	spend  SpendWorkFunc
 }
 
-// SpendFunc is called before work is done; n is the amount of work, about one unit per byte. If it returns
-// false, the result is no longer needed: the computation ends soon with an arbitrary result. A nil SpendFunc
-// allows any work.
-type SpendFunc func(n int) bool
+// SpendWorkFunc is called before work is done; n is the amount of work, about one unit per byte. If it
+// returns false, the result is no longer needed: the computation ends soon with an arbitrary result. A nil
+// SpendWorkFunc allows any work.
+type SpendWorkFunc func(n int) bool
 
-func (s SpendFunc) on(n int) bool { return s == nil || s(n) }
+func (s SpendWorkFunc) on(n int) bool { return s == nil || s(n) }
 
-// pairWork is the work of comparing the edges of two chunks, in units of SpendFunc.
+// pairWork is the work of comparing the edges of two chunks, in units of SpendWorkFunc.
 const pairWork = 16 * chunk * chunk
 
 // chunk is the number of consecutive edges of a path that have one bounding box in common.
 const chunk = 16
 
-// boundingBox is a bounding box: an interval in each dimension.
-type boundingBox struct{ low, high r3.Vector }
+// boundingBox3D is a three-dimensional bounding box: an interval in each dimension.
+type boundingBox3D struct{ low, high r3.Vector }
 
-func newPath(points []s2.Point, planar bool, spend SpendFunc) *geometryPath {
-	p := &geometryPath{points: points, spend: spend}
+func newPath(points []s2.Point, planar bool, spend SpendWorkFunc) *polyline {
+	p := &polyline{points: points, spend: spend}
 	for from := 0; from < p.edges(); from += chunk {
-		b := boundingBox{points[from].Vector, points[from].Vector}
+		b := boundingBox3D{points[from].Vector, points[from].Vector}
 		bulge := 0.0
 		for i := from; i < min(from+chunk, p.edges()); i++ {
 			u, v := p.edge(i)
@@ -53,20 +53,20 @@ func newPath(points []s2.Point, planar bool, spend SpendFunc) *geometryPath {
 			bulge += 1e-14
 		}
 		grow := r3.Vector{X: bulge, Y: bulge, Z: bulge}
-		p.boxes = append(p.boxes, boundingBox{b.low.Sub(grow), b.high.Add(grow)})
+		p.boxes = append(p.boxes, boundingBox3D{b.low.Sub(grow), b.high.Add(grow)})
 	}
 	return p
 }
 
 // edges returns the number of edges of the path. A point has one edge, from itself to itself.
-func (p *geometryPath) edges() int { return max(len(p.points)-1, min(len(p.points), 1)) }
+func (p *polyline) edges() int { return max(len(p.points)-1, min(len(p.points), 1)) }
 
-func (p *geometryPath) edge(i int) (u, v s2.Point) {
+func (p *polyline) edge(i int) (u, v s2.Point) {
 	return p.points[i], p.points[min(i+1, len(p.points)-1)]
 }
 
 // gap returns the distance between two boxes, 0 if they meet.
-func (b boundingBox) gap(o boundingBox) float64 {
+func (b boundingBox3D) gap(o boundingBox3D) float64 {
 	return math.Sqrt(gap1(b.low.X, b.high.X, o.low.X, o.high.X) + gap1(b.low.Y, b.high.Y, o.low.Y, o.high.Y) +
 		gap1(b.low.Z, b.high.Z, o.low.Z, o.high.Z))
 }
@@ -88,8 +88,8 @@ func maxVector(a, b r3.Vector) r3.Vector {
 // eachNear calls fn for pairs of edges of p and q, at least for all pairs whose vectors are within reach of
 // each other. It calls reach again for each pair of chunks, because the reach may have shrunk since. It
 // stops when fn returns false and then returns false.
-func (p *geometryPath) eachNear(q *geometryPath, reach func() float64, fn func(a0, a1, b0,
-	b1 s2.Point) bool) bool {
+func (p *polyline) eachNear(q *polyline, reach func() float64,
+	fn func(a0, a1, b0, b1 s2.Point) bool) bool {
 	for i, b := range p.boxes {
 		if !p.spend.on(chunk * len(q.boxes)) {
 			return false
@@ -117,7 +117,7 @@ func (p *geometryPath) eachNear(q *geometryPath, reach func() float64, fn func(a
 // touching returns the distance within which eachNear must look for pairs of edges of p and q, so that it
 // finds all pairs that meet: a constant just larger than the rounding errors. It is a function because
 // eachNear takes one.
-func (p *geometryPath) touching(q *geometryPath) func() float64 {
+func (p *polyline) touching(q *polyline) func() float64 {
 	// in the plane the rounding error is proportional to the coordinates
 	size := 1 + p.boxes[0].low.Norm() + q.boxes[0].low.Norm()
 	return func() float64 { return touch * size }

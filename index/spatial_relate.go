@@ -61,7 +61,7 @@ func (g *Geometry) Within(o *Geometry) bool {
 
 // coversPolygon reports whether no point of part lies outside of the polygon.
 func (g *polygon) coversPolygon(planar bool, part polygon) bool {
-	if !g.coversPath(planar, part.outer.geometryPath) {
+	if !g.coversPath(planar, part.outer.polyline) {
 		return false
 	}
 	// The path of part's outer ring lies in g. A region outside of g could still lie in the middle of
@@ -84,10 +84,10 @@ func (g *polygon) coversPolygon(planar bool, part polygon) bool {
 }
 
 // hasPartOf reports whether a part of a path that the polygon covers is not on the polygon's boundary.
-func (g *polygon) hasPartOf(planar bool, p *geometryPath) bool {
-	rings := []*geometryPath{g.outer.geometryPath}
+func (g *polygon) hasPartOf(planar bool, p *polyline) bool {
+	rings := []*polyline{g.outer.polyline}
 	for _, h := range g.holes {
-		rings = append(rings, h.geometryPath)
+		rings = append(rings, h.polyline)
 	}
 	return !p.eachPiece(planar, rings, func(middle s2.Point) bool { return !g.inside(planar, middle) })
 }
@@ -128,13 +128,13 @@ func (r *ring) interiorPoint(planar bool) (p s2.Point, ok bool) {
 }
 
 // coversPath reports whether the polygon covers the whole path.
-func (g *polygon) coversPath(planar bool, p *geometryPath) bool {
+func (g *polygon) coversPath(planar bool, p *polyline) bool {
 	if !g.covers(planar, p.points[0]) {
 		return false
 	}
-	rings := []*geometryPath{g.outer.geometryPath}
+	rings := []*polyline{g.outer.polyline}
 	for _, h := range g.holes {
-		rings = append(rings, h.geometryPath)
+		rings = append(rings, h.polyline)
 	}
 	for _, r := range rings {
 		stays := p.eachNear(r, p.touching(r),
@@ -150,7 +150,7 @@ func (g *polygon) coversPath(planar bool, p *geometryPath) bool {
 
 // eachPiece cuts the path's edges at the positions of the other paths that lie on them. It calls fn with
 // the middle of each piece until fn returns false.
-func (p *geometryPath) eachPiece(planar bool, others []*geometryPath, fn func(middle s2.Point) bool) bool {
+func (p *polyline) eachPiece(planar bool, others []*polyline, fn func(middle s2.Point) bool) bool {
 	for i := range p.edges() {
 		if !p.spend.on(chunk) {
 			return false
@@ -180,7 +180,7 @@ func (p *geometryPath) eachPiece(planar bool, others []*geometryPath, fn func(mi
 // liesOn reports whether all of g, a point or a line, lies on the paths of o.
 func (g *Geometry) liesOn(o *Geometry) bool {
 	on := func(p s2.Point) bool {
-		return slices.ContainsFunc(o.paths, func(q *geometryPath) bool { return q.touches(g.planar, p) })
+		return slices.ContainsFunc(o.paths, func(q *polyline) bool { return q.touches(g.planar, p) })
 	}
 	for _, p := range g.paths {
 		if slices.ContainsFunc(p.points, func(at s2.Point) bool { return !on(at) }) ||

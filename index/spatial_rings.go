@@ -9,19 +9,19 @@ import "github.com/golang/geo/s2"
 // cross or overlap, or if a ring lies outside of its polygon or inside another polygon.
 func (g *Geometry) checkRings() error {
 	number := 0
-	var before []*geometryPath
+	var before []*polyline
 	for i := range g.polygons {
 		if err := g.polygons[i].check(); err != nil {
 			return err
 		}
 		for _, r := range g.polygons[i].rings() {
 			number++
-			if err := checkDisjoint(r.geometryPath, number, before); err != nil {
+			if err := checkDisjoint(r.polyline, number, before); err != nil {
 				return err
 			}
 		}
 		for _, r := range g.polygons[i].rings() {
-			before = append(before, r.geometryPath)
+			before = append(before, r.polyline)
 		}
 	}
 	for i := range g.polygons {
@@ -41,19 +41,19 @@ func (g *polygon) rings() []*ring { return append([]*ring{g.outer}, g.holes...) 
 // right of another.
 func (g *polygon) check() error {
 	rings := g.rings()
-	var before []*geometryPath
+	var before []*polyline
 	for i, r := range rings {
-		if err := simple(r.geometryPath, i+1); err != nil {
+		if err := simple(r.polyline, i+1); err != nil {
 			return err
 		}
-		if err := checkDisjoint(r.geometryPath, i+1, before); err != nil {
+		if err := checkDisjoint(r.polyline, i+1, before); err != nil {
 			return err
 		}
-		before = append(before, r.geometryPath)
+		before = append(before, r.polyline)
 	}
 	for i, r := range rings {
 		for k, s := range rings {
-			if p, ok := pointOff(s.geometryPath, r.geometryPath); i != k && ok && r.contains(p) != (i == 0) {
+			if p, ok := pointOff(s.polyline, r.polyline); i != k && ok && r.contains(p) != (i == 0) {
 				if i > 0 && k > 0 {
 					i = max(i, k)
 				}
@@ -66,12 +66,12 @@ func (g *polygon) check() error {
 
 // holdsPartOf reports whether any position of a ring lies inside the polygon.
 func (g *polygon) holdsPartOf(r *ring) bool {
-	p, ok := pointOff(r.geometryPath, g.outer.geometryPath)
+	p, ok := pointOff(r.polyline, g.outer.polyline)
 	return ok && g.inside(false, p)
 }
 
 // pointOff returns a position of p that does not lie on q; ok is false if there is none.
-func pointOff(p, q *geometryPath) (at s2.Point, ok bool) {
+func pointOff(p, q *polyline) (at s2.Point, ok bool) {
 	for _, at := range p.points {
 		if !q.touches(false, at) {
 			return at, true
@@ -86,7 +86,7 @@ func interior(ring int) error {
 }
 
 // simple returns an error if a ring meets itself in more than single positions.
-func simple(p *geometryPath, number int) (err error) {
+func simple(p *polyline, number int) (err error) {
 	p.eachNear(p, p.touching(p), func(a0, a1, b0, b1 s2.Point) bool {
 		switch {
 		case a0 == b0 && a1 == b1:
@@ -101,7 +101,7 @@ func simple(p *geometryPath, number int) (err error) {
 }
 
 // checkDisjoint returns an error if a ring meets one of the others in more than single positions.
-func checkDisjoint(p *geometryPath, number int, others []*geometryPath) (err error) {
+func checkDisjoint(p *polyline, number int, others []*polyline) (err error) {
 	for i, q := range others {
 		p.eachNear(q, p.touching(q), func(a0, a1, b0, b1 s2.Point) bool {
 			switch {

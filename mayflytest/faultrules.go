@@ -40,7 +40,7 @@ const (
 )
 
 // FaultOperation is a kind of operation that rules can select.
-type FaultOperation = inject.Operation
+type FaultOperation = inject.OperationKind
 
 // The operations: first those on documents, then QueryPlan and Metadata (all other operations on accounts,
 // databases, containers, ranges and so on), then those on messages.

@@ -179,7 +179,7 @@ func (m *Mayfly) Now() time.Time { return m.server.DB().Now() }
 func (m *Mayfly) Advance(d time.Duration) {
 	m.t.Helper()
 	ctx := context.Background()
-	if _, err := m.server.DB().SetClock(ctx, store.ClockChange{Advance: &d}); err != nil {
+	if _, err := m.server.DB().SetClock(ctx, store.ClockChangeRequest{Advance: &d}); err != nil {
 		m.t.Fatalf("mayflytest: moving the clock by %s: %v", d, err)
 	}
 	if _, err := m.server.DB().SweepNow(ctx); err != nil {

@@ -78,7 +78,8 @@ func TestWaitExpired(t *testing.T) {
 	}
 	put(t, m.Container("db/c", "/pk"), "ghost", `,"ttl":60`)
 	day := 24 * time.Hour
-	if _, err := m.Store().SetClock(ctx, store.ClockChange{Advance: &day}); err != nil { // which purges nothing
+	// The store purges nothing when its clock is moved.
+	if _, err := m.Store().SetClock(ctx, store.ClockChangeRequest{Advance: &day}); err != nil {
 		t.Fatal(err)
 	}
 	m.WaitExpired("db/c", "p", "ghost")

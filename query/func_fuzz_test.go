@@ -85,7 +85,7 @@ func TestFunctionsWithRandomArguments(t *testing.T) {
 			before := render(args...)
 			used.Planar = r.IntN(2) == 0
 			// what is a geometry depends on planar, which does not change in a query
-			used.Shapes = [2]lang.GeometryCache{}
+			used.Shapes = [2]lang.LastGeometryCache{}
 			got := b.Fn(used, args)
 			fresh := testCall()
 			fresh.Planar = used.Planar

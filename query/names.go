@@ -29,21 +29,21 @@ const (
 
 // The interfaces of a Source, by which a query reads a partition range.
 type (
-	DeadDocumentLister   = source.DeadDocumentLister
-	DocumentCounter      = source.DocumentCounter
-	Document             = source.Document
-	Documents            = source.DocumentIterator
-	DocumentFinder       = source.DocumentFinder
-	PartitionKeyReporter = source.ScopePartitionKeyReporter
-	Postings             = source.PostingIterator
-	Prefetcher           = source.Prefetcher
-	SeekableTerms        = source.SeekableTermIterator
-	MissingPathLister    = source.MissingPathLister
-	SkippingDocuments    = source.SkippingDocumentIterator
-	Source               = source.Source
-	Terms                = source.TermIterator
-	EntryReader          = source.IndexEntryReader
-	VersionedSource      = source.VersionedSource
+	DeadDocumentLister          = source.DeadDocumentLister
+	DocumentCounter             = source.DocumentCounter
+	Document                    = source.Document
+	DocumentIterator            = source.DocumentIterator
+	ContainerWideDocumentFinder = source.ContainerWideDocumentFinder
+	ScopePartitionKeyReporter   = source.ScopePartitionKeyReporter
+	PostingIterator             = source.PostingIterator
+	Prefetcher                  = source.Prefetcher
+	SeekableIndexEntryIterator  = source.SeekableIndexEntryIterator
+	MissingPathLister           = source.MissingPathLister
+	SkippedRIDReporter          = source.SkippedRIDReporter
+	Source                      = source.Source
+	IndexEntryIterator          = source.IndexEntryIterator
+	EntryReader                 = source.IndexEntryReader
+	VersionedSource             = source.VersionedSource
 
 	EntryCounter = source.IndexEntryCounter
 )
@@ -68,7 +68,7 @@ type (
 // What Prepare needs besides the text of the query.
 type (
 	ComputedProperty = bind.ComputedProperty
-	Info             = bind.ContainerInfo
+	ContainerInfo    = bind.ContainerInfo
 	Parameter        = bind.Parameter
 )
 
@@ -86,14 +86,14 @@ type (
 
 // The arguments and results of a run.
 type (
-	PatchCondition = exec.PatchCondition
-	PageStateStore = exec.PageStateStore
-	Page           = exec.Page
-	PageState      = exec.PageState
-	ResumePosition = exec.ResumePosition
-	RunOptions     = exec.RunOptions
-	Stats          = exec.Stats
-	InMemoryObject = exec.InMemoryObject
+	PatchCondition       = exec.PatchCondition
+	PageStateStore       = exec.PageStateStore
+	Page                 = exec.Page
+	PageState            = exec.PageState
+	OrderByStartPosition = exec.OrderByStartPosition
+	RunOptions           = exec.RunOptions
+	Stats                = exec.Stats
+	InMemoryObject       = exec.InMemoryObject
 )
 
 const (
@@ -103,8 +103,8 @@ const (
 
 // The plans of clients that merge the results of partition ranges.
 type (
-	GatewayOptions   = gateway.GatewayOptions
-	GatewayPlan      = gateway.GatewayPlan
-	KeyRange         = gateway.KeyRange
-	UnsupportedError = gateway.UnsupportedError
+	GatewayOptions             = gateway.GatewayOptions
+	GatewayPlan                = gateway.GatewayPlan
+	EffectivePartitionKeyRange = gateway.EffectivePartitionKeyRange
+	MissingClientFeaturesError = gateway.MissingClientFeaturesError
 )

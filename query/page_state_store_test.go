@@ -148,7 +148,7 @@ func (m *memorySource) Value(key []byte, rid uint64) ([]byte, bool, error) {
 	return nil, false, nil
 }
 
-func (m *memorySource) Terms(lo, hi []byte, reverse bool) source.TermIterator {
+func (m *memorySource) Terms(lo, hi []byte, reverse bool) source.IndexEntryIterator {
 	m.opened++
 	list := slices.Clone(m.span(lo, hi))
 	if reverse {

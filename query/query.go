@@ -51,8 +51,8 @@ func (p *Plan) With(params []bind.Parameter) (*Plan, error) {
 // The error is a *CursorError, an *Error of a kind that only occurs during a run, a *MemoryError, a
 // *TimeError, or an error of a source, a UDF or the context. The returned page then holds what was found up
 // to the error, without rows.
-func (p *Plan) Run(ctx context.Context, sources []source.Source, env eval.Env, o exec.RunOptions) (exec.Page,
-	error) {
+func (p *Plan) Run(ctx context.Context, sources []source.Source, env eval.Env,
+	o exec.RunOptions) (exec.Page, error) {
 	return exec.Run(ctx, p.Plan, sources, env, o)
 }
 
@@ -60,8 +60,7 @@ func (p *Plan) Run(ctx context.Context, sources []source.Source, env eval.Env, o
 // Run, a page has a Cursor only if another row follows. The plan should be prepared with an Info that is
 // Lenient and has no Index, since all values are read and every ORDER BY sorts. The errors are those of Run.
 func (p *Plan) RunValues(ctx context.Context, list []exec.InMemoryObject, env eval.Env,
-	o exec.RunOptions) (exec.Page,
-	error) {
+	o exec.RunOptions) (exec.Page, error) {
 	return exec.RunValues(ctx, p.Plan, list, env, o)
 }
 
@@ -114,12 +113,12 @@ func NewComputedProperty(list []ComputedProperty) (func(name string, body []byte
 //	FROM name [[AS] alias] [WHERE condition]
 //
 // The error is an *Error.
-func PrepareCondition(text string, info Info) (*PatchCondition, error) {
+func PrepareCondition(text string, info ContainerInfo) (*PatchCondition, error) {
 	return exec.PrepareCondition(text, info)
 }
 
 // Gateway makes the plan of the query for a client that merges the results of partition ranges. The error is
-// an *Error if clients cannot merge them, or an *UnsupportedError if the client lacks a feature.
+// an *Error if clients cannot merge them, or an *MissingClientFeaturesError if the client lacks a feature.
 func (p *Plan) Gateway(o GatewayOptions) (*GatewayPlan, error) { return gateway.Of(p.Plan, o) }
 
 // NewEnv returns the environment of a run. The first call of clock gives the time at which the run begins.
@@ -131,7 +130,7 @@ func NewEnv(clock func() time.Time, elapsed func() time.Duration) Env {
 
 // Gateway makes the plan of a query for a client that merges the results of partition ranges. It reports the
 // same errors as Prepare, except for a missing index, which the partition range reports. The error is an
-// *Error or, if the client lacks a feature, an *UnsupportedError.
-func Gateway(text string, params []Parameter, info Info, o GatewayOptions) (*GatewayPlan, error) {
+// *Error or, if the client lacks a feature, an *MissingClientFeaturesError.
+func Gateway(text string, params []Parameter, info ContainerInfo, o GatewayOptions) (*GatewayPlan, error) {
 	return gateway.Prepare(text, params, info, o)
 }

@@ -27,7 +27,7 @@ type vectorSource struct {
 	walked         int // vectors one after the other
 }
 
-func (s *vectorSource) Terms(lo, _ []byte, _ bool) source.TermIterator {
+func (s *vectorSource) Terms(lo, _ []byte, _ bool) source.IndexEntryIterator {
 	if bytes.Equal(lo, s.codeKey) {
 		return &vectorTerms{list: s.codes, at: -1}
 	}
@@ -147,7 +147,7 @@ func NearestByCodes(t *testing.T, seed uint64) {
 func tenNearest(t *testing.T, src source.Source, v *plan.VectorOrder) (list []exec.DocumentDistance) {
 	t.Helper()
 	x := &exec.Execution{Plan: &plan.Plan{}, Opts: exec.RunOptions{}.WithDefaults()}
-	x.Run = eval.NewRun(context.Background(), x.Plan.FrameLayout, eval.Env{})
+	x.Run = eval.NewRun(context.Background(), x.Plan.FrameSettings, eval.Env{})
 	d, err := x.OpenDistances(src, v, nil, false)
 	if err != nil || d == nil {
 		t.Fatal(d, err)

@@ -12,7 +12,7 @@ import (
 )
 
 // fill sends n messages to a queue, up to 500 per call of Send. The functions in set change each message.
-func (w *testHost) fill(queue string, n int, set ...func(*message.Message)) {
+func (w *testServer) fill(queue string, n int, set ...func(*message.Message)) {
 	w.t.Helper()
 	const some = 500
 	for sent := 0; sent < n; sent += some {

@@ -6,18 +6,19 @@ import (
 	"github.com/mayflydb/mayfly/queue/internal/record"
 )
 
-// hostTenant implements host.Tenant, through which the host opens queues and topics on an engine.
-type hostTenant struct{ q *Queues }
+// queuesTenantAdapter implements host.Tenant for Queues: through it the host opens queues and topics on an
+// engine.
+type queuesTenantAdapter struct{ q *Queues }
 
 // KeySpace implements host.Tenant: it returns the ranges of keys and the kinds of catalog records that
 // belong to queues and topics.
-func (hostTenant) KeySpace() host.KeySpace {
+func (queuesTenantAdapter) KeySpace() host.KeySpace {
 	return host.KeySpace{Name: "queues", Kinds: string([]byte{record.KindEntity, record.KindRule}),
 		First: 0x40, Last: 0x7F}
 }
 
 // Scopes implements host.Tenant: it returns the engine scopes of all queues and topics.
-func (hostTenant) Scopes(r engine.Reader) (list [][]byte, err error) {
+func (queuesTenantAdapter) Scopes(r engine.Reader) (list [][]byte, err error) {
 	err = host.ScanRecords(r, record.KindEntity, func(_ []byte, rec record.EntityRecord) error {
 		if rec.Topic == 0 {
 			list = append(list, rec.Scope())
@@ -28,7 +29,7 @@ func (hostTenant) Scopes(r engine.Reader) (list [][]byte, err error) {
 }
 
 // loadEntity creates the state in memory of a stored entity.
-func (m *dataset) loadEntity(r engine.Reader, st *record.EntityWithRules) (*entityState, error) {
+func (m *loadedEntities) loadEntity(r engine.Reader, st *record.EntityWithRules) (*entityState, error) {
 	e := m.add(st.Rec)
 	e.rules.Store(st.Rules)
 	for _, s := range e.stores {
@@ -45,7 +46,7 @@ func (m *dataset) loadEntity(r engine.Reader, st *record.EntityWithRules) (*enti
 }
 
 // dropRecords deletes the records of an entity, with those of its rules.
-func dropRecords(t *host.CatalogChange, e *entityState) {
+func dropRecords(t *host.CatalogTxn, e *entityState) {
 	rec := e.record()
 	t.Delete(rec.Key())
 	for _, r := range e.rules.Load().List {
@@ -53,6 +54,6 @@ func dropRecords(t *host.CatalogChange, e *entityState) {
 	}
 }
 
-func dropRule(t *host.CatalogChange, e *entityState, name string) {
+func dropRule(t *host.CatalogTxn, e *entityState, name string) {
 	t.Delete(record.Key(record.KindRule, e.number, name))
 }

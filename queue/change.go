@@ -33,7 +33,7 @@ func (q *Queues) Change(ctx context.Context, path string,
 	}
 	for _, s := range e.stores {
 		if s != nil && s.forwardsTo() != "" {
-			e.m.forward(ctx, []*messageStore{s})
+			e.m.forward(ctx, []*messageStoreState{s})
 		}
 	}
 	return e.m.entity(ctx, e)
@@ -67,7 +67,7 @@ func (q *Queues) changeOnce(ctx context.Context, path string,
 	rec.Properties = p
 	var version uint64
 	var unlocked *messageTx
-	err = m.in.Catalog().Change(ctx, func(t *host.CatalogChange) (err error) {
+	err = m.in.Catalog().Change(ctx, func(t *host.CatalogTxn) (err error) {
 		version = m.changeVersion(t, e.scope)
 		if unlocked = nil; m.shared && !same {
 			if unlocked, err = m.unlockEntity(t.Txn, e); err != nil {
@@ -87,7 +87,7 @@ func (q *Queues) changeOnce(ctx context.Context, path string,
 }
 
 // unlockEntity ends all stored locks of an entity's messages, in a transaction that changes the entity.
-func (m *dataset) unlockEntity(t engine.Txn, e *entityState) (*messageTx, error) {
+func (m *loadedEntities) unlockEntity(t engine.Txn, e *entityState) (*messageTx, error) {
 	w := m.begin(t)
 	for _, s := range e.stores {
 		if s != nil {
@@ -101,7 +101,7 @@ func (m *dataset) unlockEntity(t engine.Txn, e *entityState) (*messageTx, error)
 }
 
 // changedProperties returns the properties of e after fn, completed and validated.
-func (m *dataset) changedProperties(e *entityState,
+func (m *loadedEntities) changedProperties(e *entityState,
 	fn func(p *entity.Properties) error) (entity.Properties, error) {
 	p := *e.properties.Load()
 	err := fn(&p)

@@ -44,7 +44,7 @@ func (q *Queues) Totals(ctx context.Context) (entities int, messages int64, err 
 // checkMessages calls report for each violated invariant of stored messages, in one snapshot, and for each
 // key that belongs to no store. It stops as soon as report returns false. It returns an error only if it
 // cannot read.
-func (m *dataset) checkMessages(ctx context.Context, report func(error) bool) error {
+func (m *loadedEntities) checkMessages(ctx context.Context, report func(error) bool) error {
 	if err := m.in.Catalog().Lock(ctx); err != nil { // so that the entities are those of the snapshot
 		return wrap(err)
 	}

@@ -10,21 +10,22 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// messageTimes implements host.ClockMoveParticipant, through which the host moves the clock: it gives the
-// host access to the times stored with messages and entities. All of them come from the server's clock.
-type messageTimes struct{ m *dataset }
+// clockMoveParticipant implements host.ClockMoveParticipant, through which the host moves the clock: it gives
+// the host access to the times stored with messages and entities. All of them come from the server's clock.
+type clockMoveParticipant struct{ m *loadedEntities }
 
 // Clocks implements host.ClockMoveParticipant. All times of messages come from the server's clock, so it
 // returns no further clocks.
-func (d messageTimes) Clocks() []*host.Clock { return nil }
+func (d clockMoveParticipant) Clocks() []*host.NonDecreasingClock { return nil }
 
-func (d messageTimes) isAffected(clocks []*host.Clock) bool {
+func (d clockMoveParticipant) isAffected(clocks []*host.NonDecreasingClock) bool {
 	return slices.Contains(clocks, d.m.in.Clock())
 }
 
 // Hold implements host.ClockMoveParticipant: it blocks the operations on messages until release is called, if
 // the server's clock is in clocks.
-func (d messageTimes) Hold(ctx context.Context, clocks []*host.Clock) (release func(), err error) {
+func (d clockMoveParticipant) Hold(ctx context.Context, clocks []*host.NonDecreasingClock) (release func(),
+	err error) {
 	if !d.isAffected(clocks) {
 		return func() {}, nil
 	}
@@ -34,7 +35,7 @@ func (d messageTimes) Hold(ctx context.Context, clocks []*host.Clock) (release f
 // Latest implements host.ClockMoveParticipant: it returns the latest time stored with an entity or a message,
 // which the server's clock must not be set back before. It returns the zero value if that clock is not in
 // clocks.
-func (d messageTimes) Latest(clocks []*host.Clock) (last host.StoredMoment) {
+func (d clockMoveParticipant) Latest(clocks []*host.NonDecreasingClock) (last host.StoredMoment) {
 	if !d.isAffected(clocks) {
 		return last
 	}
@@ -52,7 +53,7 @@ func (d messageTimes) Latest(clocks []*host.Clock) (last host.StoredMoment) {
 // Expired implements host.ClockMoveParticipant: it returns the expiry time of a message that expired after
 // the time to and has not been purged yet. The clock must not be set back before the expiry time, or the
 // message would become live again.
-func (d messageTimes) Expired(ctx context.Context, clocks []*host.Clock,
+func (d clockMoveParticipant) Expired(ctx context.Context, clocks []*host.NonDecreasingClock,
 	to time.Time) (died host.StoredMoment, err error) {
 	if !d.isAffected(clocks) {
 		return died, nil
@@ -79,7 +80,7 @@ func (d messageTimes) Expired(ctx context.Context, clocks []*host.Clock,
 
 // Moved implements host.ClockMoveParticipant: if the server's clock has been moved, the reaper and the timers
 // look again for messages and entities that are due.
-func (d messageTimes) Moved(clocks []*host.Clock) {
+func (d clockMoveParticipant) Moved(clocks []*host.NonDecreasingClock) {
 	if !d.isAffected(clocks) {
 		return
 	}
@@ -91,7 +92,7 @@ func (d messageTimes) Moved(clocks []*host.Clock) {
 }
 
 // allStores returns the message stores of all entities.
-func (m *dataset) allStores() (list []*messageStore) {
+func (m *loadedEntities) allStores() (list []*messageStoreState) {
 	for _, e := range m.list() {
 		for _, s := range e.stores {
 			if s != nil {

@@ -40,7 +40,7 @@ func TestClockBack(t *testing.T) {
 			}
 			for _, at := range []time.Duration{4 * time.Second, 14 * time.Second} {
 				to := start.Add(at)
-				_, err := w.h.Instance().SetClock(w.ctx, ttl.ClockChange{Set: &to})
+				_, err := w.h.Instance().SetClock(w.ctx, ttl.ClockChangeRequest{Set: &to})
 				var far *host.ClockTooFarBackError
 				if !errors.As(err, &far) {
 					t.Errorf("set to %s: %v", at, err)

@@ -49,7 +49,7 @@ func (w *messageTx) useScope(top *entityState) {
 }
 
 // counters returns the counters of a store, or CodeEntityNotFound if the store no longer exists.
-func (w *messageTx) counters(s *messageStore) (layout.Counters, error) {
+func (w *messageTx) counters(s *messageStoreState) (layout.Counters, error) {
 	if w.m.shared {
 		return s.ReadCounters(w)
 	}

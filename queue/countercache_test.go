@@ -69,7 +69,8 @@ func TestRoundTripsOfSoleServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	counted, turn := roundtrips.Over(e), roundtrips.NewCountingLock()
-	w := &testHost{t: t, ctx: roundtrips.Counted(t.Context()), base: ttl.NewManual(start), q: New(Options{})}
+	w := &testServer{t: t, ctx: roundtrips.Counted(t.Context()), base: ttl.NewManual(start)}
+	w.q = New(Options{})
 	w.h, err = host.Open(w.ctx, roundtrips.Quiet(counted, turn),
 		host.Options{Clock: ttl.NewVirtualClock(w.base), ManualReaper: true},
 		w.q.Tenant())

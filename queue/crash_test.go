@@ -63,7 +63,7 @@ func TestCrashWhileExpiring(t *testing.T) {
 			}
 		}
 	})
-	var disks []*testdisk.Disk
+	var disks []*testdisk.EngineStorage
 	for range 20 {
 		disks = append(disks, w.fs.CrashClone(vfs.CrashCloneCfg{}))
 		w.expectNothingLost(disks[len(disks)-1], messages)
@@ -74,9 +74,9 @@ func TestCrashWhileExpiring(t *testing.T) {
 
 // expectNothingLost opens the disk of a crashed server, and checks that each of the messages exists
 // exactly once, in the queue or in its dead-letter queue, before and after a run of the reaper.
-func (w *testHost) expectNothingLost(fs *testdisk.Disk, messages int) {
+func (w *testServer) expectNothingLost(fs *testdisk.EngineStorage, messages int) {
 	w.t.Helper()
-	c := &testHost{t: w.t, ctx: w.ctx, fs: fs, base: w.base, opts: w.opts}
+	c := &testServer{t: w.t, ctx: w.ctx, fs: fs, base: w.base, opts: w.opts}
 	c.open()
 	defer func() { c.must(c.h.Close()) }()
 	for range 2 {

@@ -18,11 +18,11 @@ import (
 	"github.com/mayflydb/mayfly/queue/internal/record"
 )
 
-// dataset is the queues, topics and subscriptions of one host.Instance (one opening of the engine): all
-// entities of its catalog, in memory.
-type dataset struct {
+// loadedEntities is the queues, topics and subscriptions of one host.EngineInstance (one opening of the
+// engine): all entities of its catalog, in memory.
+type loadedEntities struct {
 	q       *Queues
-	in      *host.Instance
+	in      *host.EngineInstance
 	opts    *Options
 	gate    host.Gate // transactions that store times share it; setting a clock back takes it exclusively
 	timers  *storeTimers
@@ -47,8 +47,8 @@ type entityState struct {
 	scope   []byte // for a subscription, the scope of its topic
 	topic   *entityState
 	created int64
-	stores  [3]*messageStore // a topic has only Main
-	m       *dataset
+	stores  [3]*messageStoreState // a topic has only Main
+	m       *loadedEntities
 	kept    counterCacheValidity // counters of a queue's or topic's scope; a transaction over the scope guards it
 
 	properties atomic.Pointer[entity.Properties]
@@ -73,9 +73,9 @@ type entityState struct {
 }
 
 // Open implements host.Tenant: it loads all entities of the instance into a new dataset. Background work
-// begins with dataset.Start.
-func (t hostTenant) Open(ctx context.Context, in *host.Instance) (host.TenantState, error) {
-	m := &dataset{
+// begins with loadedEntities.Start.
+func (t queuesTenantAdapter) Open(ctx context.Context, in *host.EngineInstance) (host.OpenedTenant, error) {
+	m := &loadedEntities{
 		q:       t.q,
 		in:      in,
 		opts:    &t.q.opts,
@@ -91,12 +91,12 @@ func (t hostTenant) Open(ctx context.Context, in *host.Instance) (host.TenantSta
 	}
 	m.timers, m.idler, m.watcher = newTimers(m), newIdler(m), newWatcher(m)
 	err := in.Engine().View(ctx, func(r engine.Reader) error { return m.adoptAll(r, true) })
-	return host.TenantState{Life: m, Reload: m.reread, Awaited: m.awaitedScopes, Changed: m.reported,
-		Sweep: sweeper{m}, ClockObserver: messageTimes{m}, SnapshotNote: m.summary,
+	return host.OpenedTenant{Life: m, Reload: m.reread, Awaited: m.awaitedScopes, Changed: m.reported,
+		Sweep: sweeper{m}, ClockObserver: clockMoveParticipant{m}, SnapshotNote: m.summary,
 		Sinks: map[string]host.FindExpirySinkFunc{sinkKind: m.expirySink}}, err
 }
 
-func (m *dataset) summary() (member string, value any) {
+func (m *loadedEntities) summary() (member string, value any) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return "entities", len(m.paths)
@@ -104,11 +104,11 @@ func (m *dataset) summary() (member string, value any) {
 
 // Recover implements host.TenantLifecycle. It does nothing, since an entity is created or deleted in a single
 // transaction.
-func (m *dataset) Recover(context.Context) error { return nil }
+func (m *loadedEntities) Recover(context.Context) error { return nil }
 
 // Start implements host.TenantLifecycle: it starts the background work, and makes the dataset the one that
 // Queues uses.
-func (m *dataset) Start() {
+func (m *loadedEntities) Start() {
 	m.started = m.in.Clock().Millis()
 	m.timers.Start()
 	m.idler.Start()
@@ -120,7 +120,7 @@ func (m *dataset) Start() {
 }
 
 // Stop implements host.TenantLifecycle: it stops the background work and ends all receivers.
-func (m *dataset) Stop() {
+func (m *loadedEntities) Stop() {
 	m.in.Closing("the queues")
 	m.watcher.Stop()
 	m.idler.Stop()
@@ -134,11 +134,11 @@ func (m *dataset) Stop() {
 // Leave implements host.TenantLifecycle: when the instance closes, it stores when each entity was last
 // used. If several servers share the engine, it does nothing, because these times are stored during
 // operation.
-func (m *dataset) Leave(ctx context.Context) error {
+func (m *loadedEntities) Leave(ctx context.Context) error {
 	if m.shared {
 		return nil
 	}
-	return m.in.Catalog().Change(ctx, func(t *host.CatalogChange) error {
+	return m.in.Catalog().Change(ctx, func(t *host.CatalogTxn) error {
 		for _, e := range m.list() {
 			if rec := e.record(); e.accessed.Load() > 0 {
 				if err := host.SetRecord(t, rec.Key(), rec); err != nil {
@@ -152,9 +152,9 @@ func (m *dataset) Leave(ctx context.Context) error {
 
 // Gone implements host.TenantLifecycle: it is called after the engine was closed. It does nothing, because
 // Stop has already ended all waiting calls.
-func (m *dataset) Gone() {}
+func (m *loadedEntities) Gone() {}
 
-func (m *dataset) logger() *slog.Logger {
+func (m *loadedEntities) logger() *slog.Logger {
 	if m.opts.Logger == nil {
 		return slog.New(slog.DiscardHandler)
 	}
@@ -162,14 +162,14 @@ func (m *dataset) logger() *slog.Logger {
 }
 
 // recordTime records a time that the catalog contains, so that the clock is not set to an earlier time.
-func (m *dataset) recordTime(ms int64) {
+func (m *loadedEntities) recordTime(ms int64) {
 	for last := m.latest.Load(); last < ms && !m.latest.CompareAndSwap(last, ms); last = m.latest.Load() {
 	}
 	m.in.Clock().RaiseMillis(ms)
 }
 
 // add creates the state in memory of an entity.
-func (m *dataset) add(rec record.EntityRecord) *entityState {
+func (m *loadedEntities) add(rec record.EntityRecord) *entityState {
 	e := &entityState{
 		number:  rec.Number,
 		kind:    rec.Kind,
@@ -201,7 +201,7 @@ func (m *dataset) add(rec record.EntityRecord) *entityState {
 }
 
 // forget removes the state in memory of entities, and ends their receivers.
-func (m *dataset) forget(list []*entityState) {
+func (m *loadedEntities) forget(list []*entityState) {
 	m.mu.Lock()
 	for _, e := range list {
 		delete(m.paths, strings.ToLower(e.path))
@@ -235,7 +235,7 @@ func (e *entityState) record() record.EntityRecord {
 
 // find returns the entity with an address, or CodeEntityNotFound. An entity whose idle deadline has passed
 // is not found, even if it has not been deleted yet.
-func (m *dataset) find(a entity.Address) (*entityState, error) {
+func (m *loadedEntities) find(a entity.Address) (*entityState, error) {
 	m.mu.RLock()
 	e := m.paths[strings.ToLower(a.Entity)]
 	m.mu.RUnlock()
@@ -247,7 +247,7 @@ func (m *dataset) find(a entity.Address) (*entityState, error) {
 
 // lookup returns the entity with an address, or CodeEntityNotFound, as find does. In contrast to find, it
 // also finds an entity that another server has created. The caller must not hold the catalog's lock.
-func (m *dataset) lookup(ctx context.Context, a entity.Address) (*entityState, error) {
+func (m *loadedEntities) lookup(ctx context.Context, a entity.Address) (*entityState, error) {
 	e, err := m.find(a)
 	if err == nil || !m.shared {
 		return e, err
@@ -273,7 +273,7 @@ func notFound(path string) *entity.Error {
 
 // list returns all entities in the order of their numbers, so that a server always does the work of several
 // entities in the same order.
-func (m *dataset) list() []*entityState {
+func (m *loadedEntities) list() []*entityState {
 	m.mu.RLock()
 	list := slices.AppendSeq(make([]*entityState, 0, len(m.numbers)), maps.Values(m.numbers))
 	m.mu.RUnlock()
@@ -282,14 +282,14 @@ func (m *dataset) list() []*entityState {
 }
 
 // numbered returns the entity with a catalog number, or nil if it does not exist.
-func (m *dataset) numbered(number uint32) *entityState {
+func (m *loadedEntities) numbered(number uint32) *entityState {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.numbers[number]
 }
 
-// dataset returns the open dataset, or CodeCancelled if there is none.
-func (q *Queues) dataset() (*dataset, error) {
+// loadedEntities returns the open dataset, or CodeCancelled if there is none.
+func (q *Queues) dataset() (*loadedEntities, error) {
 	if m := q.live.Load(); m != nil {
 		return m, nil
 	}

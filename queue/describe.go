@@ -82,7 +82,7 @@ func (q *Queues) List(ctx context.Context, kind entity.Kind, topic string,
 }
 
 // entity returns the description of an entity, with its counts.
-func (m *dataset) entity(ctx context.Context, e *entityState) (entity.Entity, error) {
+func (m *loadedEntities) entity(ctx context.Context, e *entityState) (entity.Entity, error) {
 	out := entity.Entity{
 		Kind:       e.kind,
 		Path:       e.path,

@@ -29,7 +29,7 @@ func TestAcknowledgedOperationsAfterCrash(t *testing.T) {
 	for _, q := range []string{locked, deleted} {
 		w.queue(q, lockFor(5*time.Second), attempts(1<<30))
 	}
-	l := &messageObservations{testHost: w, facts: make(map[string]messagePresence)}
+	l := &durabilityExpectations{testServer: w, facts: make(map[string]expectedPresence)}
 	ctx, stop := context.WithCancel(t.Context())
 	var working sync.WaitGroup
 	seed := metamorphic.FirstSeed()
@@ -53,7 +53,7 @@ func TestAcknowledgedOperationsAfterCrash(t *testing.T) {
 			runtime.Gosched()
 		}
 		l.mu.Lock()
-		disk, facts := mem.CrashClone(vfs.CrashCloneCfg{}), make(map[string]messagePresence)
+		disk, facts := mem.CrashClone(vfs.CrashCloneCfg{}), make(map[string]expectedPresence)
 		for text, f := range l.facts {
 			facts[text] = f
 		}
@@ -65,7 +65,7 @@ func TestAcknowledgedOperationsAfterCrash(t *testing.T) {
 }
 
 // slowly makes the syncs of a disk slow.
-func slowly(fs *testdisk.Disk) *testdisk.Disk {
+func slowly(fs *testdisk.EngineStorage) *testdisk.EngineStorage {
 	return fs.Inject(errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData {
 			for range 100 {
@@ -76,32 +76,32 @@ func slowly(fs *testdisk.Disk) *testdisk.Disk {
 	}))
 }
 
-// messagePresence says whether a message must exist after a crash: there, missing, or unknown while an
+// expectedPresence says whether a message must exist after a crash: there, missing, or unknown while an
 // operation on it is in progress.
-type messagePresence uint8
+type expectedPresence uint8
 
 const (
-	unknown messagePresence = iota // what is under way decides it
+	unknown expectedPresence = iota // what is under way decides it
 	there
 	missing
 )
 
-// messageObservations records, for each message by its text, whether it must exist after a crash. The
-// mutex is held while an observation is recorded and while the disk is copied.
-type messageObservations struct {
-	*testHost
+// durabilityExpectations holds, for each message by its text, whether it must exist after a crash. The mutex
+// is held while an expectation is recorded and while the disk is copied.
+type durabilityExpectations struct {
+	*testServer
 	mu    sync.Mutex
-	facts map[string]messagePresence
+	facts map[string]expectedPresence
 }
 
-func (l *messageObservations) note(text string, f messagePresence) {
+func (l *durabilityExpectations) note(text string, f expectedPresence) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.facts[text] = f
 }
 
 // isThere records that a message exists, unless something has been recorded about it already.
-func (l *messageObservations) isThere(text string) {
+func (l *durabilityExpectations) isThere(text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, known := l.facts[text]; !known {
@@ -119,7 +119,7 @@ const (
 
 // sendAll sends messages to both queues one by one, and records each as existing after Send has returned.
 // i is the number of the sender.
-func (l *messageObservations) sendAll(ctx context.Context, i int) {
+func (l *durabilityExpectations) sendAll(ctx context.Context, i int) {
 	for n := 0; n < 150 && ctx.Err() == nil; n++ {
 		for _, q := range []string{locked, deleted} {
 			text := fmt.Sprint(q, " ", i, ".", n)
@@ -138,7 +138,7 @@ func (l *messageObservations) sendAll(ctx context.Context, i int) {
 
 // lockAll receives messages in PeekLock mode until ctx ends, settles them in random ways, and records the
 // completed ones as missing.
-func (l *messageObservations) lockAll(ctx context.Context, r *rand.Rand) {
+func (l *durabilityExpectations) lockAll(ctx context.Context, r *rand.Rand) {
 	a := entity.Address{Entity: locked}
 	rec := l.receiver(a, ReceiverOptions{})
 	for ctx.Err() == nil {
@@ -162,7 +162,7 @@ func (l *messageObservations) lockAll(ctx context.Context, r *rand.Rand) {
 }
 
 // deleteAll receives messages in ReceiveAndDelete mode until ctx ends, and records them as missing.
-func (l *messageObservations) deleteAll(ctx context.Context) {
+func (l *durabilityExpectations) deleteAll(ctx context.Context) {
 	rec := l.receiver(entity.Address{Entity: deleted}, ReceiverOptions{Mode: ReceiveAndDelete})
 	for ctx.Err() == nil {
 		list, err := rec.Receive(ctx, atOnce)
@@ -178,8 +178,8 @@ func (l *messageObservations) deleteAll(ctx context.Context) {
 
 // verify opens the disk of a crashed server and compares the messages on it with facts, which says for
 // each message whether it must exist.
-func (l *messageObservations) verify(disk *testdisk.Disk, facts map[string]messagePresence) {
-	c := &testHost{t: l.t, ctx: l.ctx, fs: disk, base: l.base, opts: l.opts}
+func (l *durabilityExpectations) verify(disk *testdisk.EngineStorage, facts map[string]expectedPresence) {
+	c := &testServer{t: l.t, ctx: l.ctx, fs: disk, base: l.base, opts: l.opts}
 	c.openOn(disk)
 	defer func() { c.must(c.h.Close()) }()
 	stored := make(map[string]int)
@@ -212,14 +212,14 @@ func (l *messageObservations) verify(disk *testdisk.Disk, facts map[string]messa
 func TestReceiveOfUndurableMessage(t *testing.T) {
 	testdisk.Pebble(t, "a sync of a file is held up")
 	a := entity.Address{Entity: "q"}
-	for name, look := range map[string]func(w *testHost) ([]Delivery, error){
-		"receive": func(w *testHost) ([]Delivery, error) {
+	for name, look := range map[string]func(w *testServer) ([]Delivery, error){
+		"receive": func(w *testServer) ([]Delivery, error) {
 			return w.receiver(a, ReceiverOptions{}).TryReceive(w.ctx, 1)
 		},
-		"receive and delete": func(w *testHost) ([]Delivery, error) {
+		"receive and delete": func(w *testServer) ([]Delivery, error) {
 			return w.receiver(a, ReceiverOptions{Mode: ReceiveAndDelete}).TryReceive(w.ctx, 1)
 		},
-		"peek": func(w *testHost) ([]Delivery, error) { return w.q.Peek(w.ctx, a, PeekOptions{Max: 1}) },
+		"peek": func(w *testServer) ([]Delivery, error) { return w.q.Peek(w.ctx, a, PeekOptions{Max: 1}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newTestHost(t, Options{})

@@ -44,7 +44,7 @@ const (
 
 // sweeper implements ttl.Sweeper, through which the reaper purges expired messages and makes other changes
 // that are due.
-type sweeper struct{ m *dataset }
+type sweeper struct{ m *loadedEntities }
 
 // Ranges implements ttl.Sweeper: it returns one range for each message store that the reaper must look at.
 func (w sweeper) Ranges(ctx context.Context) (list []ttl.SweepRange, err error) {
@@ -76,7 +76,7 @@ func (w sweeper) Sweep(ctx context.Context, rg ttl.SweepRange, limit int) (ttl.S
 	return swept, err
 }
 
-func (s *messageStore) sweep(ctx context.Context, limit int) (swept ttl.SweepResult, err error) {
+func (s *messageStoreState) sweep(ctx context.Context, limit int) (swept ttl.SweepResult, err error) {
 	swept.Next = host.Never
 	if s.forwardsTo() != "" && s.active.Load() > 0 {
 		s.forwardAt(s.now()) // another server may have ended before it forwarded them
@@ -110,7 +110,7 @@ func (s *messageStore) sweep(ctx context.Context, limit int) (swept ttl.SweepRes
 // sweepPostponed reports whether the reaper must skip the store in this sweep: it is paused, or expiry is
 // lazy and the store has not been received from for a while. A sweep that purges everything in spite of
 // pauses and delays (host.Held is false) is never postponed.
-func (s *messageStore) sweepPostponed(ctx context.Context) bool {
+func (s *messageStoreState) sweepPostponed(ctx context.Context) bool {
 	if !host.Held(ctx) {
 		return false
 	}
@@ -121,14 +121,14 @@ func (s *messageStore) sweepPostponed(ctx context.Context) bool {
 }
 
 // inUse reports whether the store has receivers.
-func (s *messageStore) inUse() bool {
+func (s *messageStoreState) inUse() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.receivers) > 0
 }
 
 // sweepExpired purges at most limit expired messages.
-func (s *messageStore) sweepExpired(ctx context.Context,
+func (s *messageStoreState) sweepExpired(ctx context.Context,
 	limit int) (more bool, next int64, n int, err error) {
 	now := s.now()
 	if s.expiry.again.Swap(false) {
@@ -188,7 +188,7 @@ func (s *messageStore) sweepExpired(ctx context.Context,
 
 // sweepAction returns what the reaper does with a message that has expired: it skips the message if an
 // operation or a peek-lock holds it, and purges it otherwise.
-func (s *messageStore) sweepAction(e host.DeadlineIndexEntry) host.SweepAction {
+func (s *messageStoreState) sweepAction(e host.DeadlineIndexEntry) host.SweepAction {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c := s.claims[int64(e.ID)]; c != nil {
@@ -198,7 +198,7 @@ func (s *messageStore) sweepAction(e host.DeadlineIndexEntry) host.SweepAction {
 }
 
 // purgeDue purges messages that have expired, except those that have been claimed in the meantime.
-func (s *messageStore) purgeDue(ctx context.Context, due []host.DeadlineIndexEntry) (n int, err error) {
+func (s *messageStoreState) purgeDue(ctx context.Context, due []host.DeadlineIndexEntry) (n int, err error) {
 	var list []*messageClaim
 	s.mu.Lock()
 	for _, e := range due {
@@ -214,7 +214,7 @@ func (s *messageStore) purgeDue(ctx context.Context, due []host.DeadlineIndexEnt
 
 // purgeMet purges expired messages that a receive has found, at most maxPurge of them, and leaves the others
 // to the reaper. While the reaper is paused it purges none.
-func (s *messageStore) purgeMet(ctx context.Context, list []*messageClaim) error {
+func (s *messageStoreState) purgeMet(ctx context.Context, list []*messageClaim) error {
 	few := list
 	if len(few) > maxPurge {
 		few = few[:maxPurge]
@@ -237,7 +237,7 @@ func (s *messageStore) purgeMet(ctx context.Context, list []*messageClaim) error
 // purge removes expired messages or moves them to the dead-letter queue. The caller has claimed the
 // messages (reserved them in memory); purge ends the claims. Messages that have not expired become
 // available again, unchanged. n is the number of messages that were purged.
-func (s *messageStore) purge(ctx context.Context, list []*messageClaim) (n int, err error) {
+func (s *messageStoreState) purge(ctx context.Context, list []*messageClaim) (n int, err error) {
 	ended := make([]bool, len(list))
 	for done := 0; done < len(list) && err == nil; {
 		upto := done
@@ -269,7 +269,7 @@ func (s *messageStore) purge(ctx context.Context, list []*messageClaim) (n int, 
 
 // purge deletes a message that has expired, or moves it to the dead-letter queue. It does nothing to other
 // messages. ended reports that the message is no longer active after the call.
-func (w *messageTx) purge(s *messageStore, seq int64) (ended bool, err error) {
+func (w *messageTx) purge(s *messageStoreState, seq int64) (ended bool, err error) {
 	p, err := w.partOf(s)
 	if err != nil {
 		return false, err

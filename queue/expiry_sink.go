@@ -24,15 +24,15 @@ const (
 	PropertyDied = "DiedAt"
 )
 
-// expirySink is an expiry sink: a queue or topic that receives expired items as messages.
-type expirySink struct {
-	m    *dataset
+// expirySinkEntity is a queue or topic that is an expiry sink: it receives expired items as messages.
+type expirySinkEntity struct {
+	m    *loadedEntities
 	path string
 }
 
-// expirySink returns the expiry sink with a name. Errors: CodeEntityNotFound, CodeArgument for an entity that
-// cannot be one.
-func (m *dataset) expirySink(name string) (host.ExpirySink, error) {
+// expirySinkEntity returns the expiry sink with a name. Errors: CodeEntityNotFound, CodeArgument for an
+// entity that cannot be one.
+func (m *loadedEntities) expirySink(name string) (host.ExpirySink, error) {
 	e, err := m.findPath(name)
 	if err != nil {
 		return nil, err
@@ -42,12 +42,12 @@ func (m *dataset) expirySink(name string) (host.ExpirySink, error) {
 			Message: "What dies can become a message of a " +
 				"topic, or of a queue that requires no sessions: not of '" + e.path + "'."}
 	}
-	return expirySink{m, e.path}, nil
+	return expirySinkEntity{m, e.path}, nil
 }
 
 // Enter implements host.ExpirySink: it begins a purge whose expired items are sent to the entity. It fails if
 // the entity does not exist or does not accept messages.
-func (h expirySink) Enter(ctx context.Context) (host.ExpirySinkTx, error) {
+func (h expirySinkEntity) Enter(ctx context.Context) (host.ExpirySinkTx, error) {
 	if err := h.m.gate.Share(ctx); err != nil {
 		return nil, wrap(err)
 	}

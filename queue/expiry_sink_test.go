@@ -13,7 +13,7 @@ import (
 // bequeath sends expired items to the queue or topic with this name, as the purge of the document store
 // does. It returns how many of them the entity has taken. fn runs at the end of the transaction; if it
 // fails, nothing is stored.
-func (w *testHost) bequeath(name string, fn func() error, list ...host.ExpiredItem) (taken int, err error) {
+func (w *testServer) bequeath(name string, fn func() error, list ...host.ExpiredItem) (taken int, err error) {
 	w.t.Helper()
 	to, err := w.h.Instance().Sink("another", sinkKind, name)
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 
 // topic creates a topic with this default time to live, and a subscription for each name in the map. The
 // function of a name, unless nil, changes the default properties of that subscription.
-func (w *testHost) topic(name string, ttl time.Duration, subscriptions map[string]func(*entity.Properties)) {
+func (w *testServer) topic(name string, ttl time.Duration,
+	subscriptions map[string]func(*entity.Properties)) {
 	w.t.Helper()
 	p := entity.Defaults(entity.Topic)
 	p.DefaultTTL = ttl
@@ -170,7 +171,7 @@ func TestPublishLarge(t *testing.T) {
 		return m
 	}
 	w.send("t", large("A"))
-	disks := []*testdisk.Disk{w.fs.CrashClone(vfs.CrashCloneCfg{})}
+	disks := []*testdisk.EngineStorage{w.fs.CrashClone(vfs.CrashCloneCfg{})}
 	w.send("t", large("B"), msg("C", due(time.Second)))
 	for range 10 {
 		disks = append(disks, w.fs.CrashClone(vfs.CrashCloneCfg{}))
@@ -178,7 +179,7 @@ func TestPublishLarge(t *testing.T) {
 	w.at(time.Second)
 	w.sweep()
 	for i, fs := range append(disks, w.fs.CrashClone(vfs.CrashCloneCfg{})) {
-		c := &testHost{t: w.t, ctx: w.ctx, fs: fs, base: w.base, opts: w.opts}
+		c := &testServer{t: w.t, ctx: w.ctx, fs: fs, base: w.base, opts: w.opts}
 		c.open()
 		c.at(time.Second)
 		c.sweep()

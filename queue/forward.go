@@ -30,7 +30,7 @@ const (
 
 // forwardsTo returns the path of the entity to which the store forwards its messages, or "" if it forwards
 // none.
-func (s *messageStore) forwardsTo() string {
+func (s *messageStoreState) forwardsTo() string {
 	switch p := s.e.properties.Load(); s.Sub {
 	case entity.Main:
 		return TargetPath(p.ForwardTo)
@@ -41,11 +41,11 @@ func (s *messageStore) forwardsTo() string {
 }
 
 // sources returns the stores with forwarding in which messages have arrived in this transaction.
-func (w *messageTx) sources() (list []*messageStore) {
-	isArrival := func(e storeEvent) bool { return e.kind == arrived }
+func (w *messageTx) sources() (list []*messageStoreState) {
+	isArrival := func(e storeStateUpdate) bool { return e.kind == arrived }
 	for _, p := range w.parts {
 		if p.forwardsTo() != "" && slices.ContainsFunc(p.events, isArrival) {
-			list = append(list, p.messageStore)
+			list = append(list, p.messageStoreState)
 		}
 	}
 	return list
@@ -53,7 +53,7 @@ func (w *messageTx) sources() (list []*messageStore) {
 
 // forward forwards the messages of stores. If messages arrive in stores that forward in turn, it forwards
 // them further.
-func (m *dataset) forward(ctx context.Context, list []*messageStore) {
+func (m *loadedEntities) forward(ctx context.Context, list []*messageStoreState) {
 	for steps := 0; len(list) > 0; steps++ {
 		s := list[0]
 		if steps >= maxForwardSteps || ctx.Err() != nil {
@@ -81,7 +81,7 @@ func (m *dataset) forward(ctx context.Context, list []*messageStore) {
 
 // forwardAt schedules the forwarding of the store's messages for the millisecond at, unless it is scheduled
 // for an earlier time already.
-func (s *messageStore) forwardAt(at int64) {
+func (s *messageStoreState) forwardAt(at int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.forwardAtLocked(at)
@@ -89,14 +89,15 @@ func (s *messageStore) forwardAt(at int64) {
 
 // forwardAtLocked schedules the forwarding of the store's messages for the millisecond at, unless it is
 // scheduled for an earlier time already. The caller holds the mutex.
-func (s *messageStore) forwardAtLocked(at int64) {
+func (s *messageStoreState) forwardAtLocked(at int64) {
 	s.forwards = min(s.forwards, at)
 	s.e.m.timers.arm(s, at)
 }
 
 // forward moves as many messages as fit into one transaction. more reports whether messages are left.
 // sources are the stores that have received messages and forward them further.
-func (s *messageStore) forward(ctx context.Context) (more bool, sources []*messageStore, err error) {
+func (s *messageStoreState) forward(ctx context.Context) (more bool, sources []*messageStoreState,
+	err error) {
 	if err := s.forwarding.Lock(ctx); err != nil {
 		return false, nil, wrap(err)
 	}
@@ -157,7 +158,7 @@ func (s *messageStore) forward(ctx context.Context) (more bool, sources []*messa
 
 // unforward ends the claims on messages that could not be forwarded (see messageClaim), so that the next
 // attempt finds the messages again.
-func (s *messageStore) unforward(list []*messageClaim) {
+func (s *messageStoreState) unforward(list []*messageClaim) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range list {
@@ -167,7 +168,7 @@ func (s *messageStore) unforward(list []*messageClaim) {
 
 // claimForward claims the messages for one forwarding transaction. Messages of the same session stay in
 // order.
-func (s *messageStore) claimForward(ctx context.Context) (list []*messageClaim, err error) {
+func (s *messageStoreState) claimForward(ctx context.Context) (list []*messageClaim, err error) {
 	if !s.BySession {
 		return (&Receiver{s: s}).claimNext(ctx, maxForward)
 	}
@@ -202,7 +203,7 @@ func (s *messageStore) claimForward(ctx context.Context) (list []*messageClaim, 
 
 // forward forwards one message to an entity; to is nil if the entity does not exist. If the target does not
 // accept the message, the message is moved to the dead-letter queue of its source.
-func (w *messageTx) forward(s *messageStore, seq int64, to *entityState) error {
+func (w *messageTx) forward(s *messageStoreState, seq int64, to *entityState) error {
 	p, err := w.partOf(s)
 	if err != nil {
 		return err
@@ -249,8 +250,8 @@ func (w *messageTx) forward(s *messageStore, seq int64, to *entityState) error {
 
 // refusal returns why an entity does not accept a message forwarded to it, or nil if it does. to is nil if
 // the entity does not exist.
-func (w *messageTx) refusal(to *entityState, h *layout.MessageHeader, size int64) (*content.DeadLetterReason,
-	error) {
+func (w *messageTx) refusal(to *entityState, h *layout.MessageHeader,
+	size int64) (*content.DeadLetterReason, error) {
 	if h.Hops >= maxHops {
 		why := content.NewReason("MaxTransferHopCountExceeded",
 			"The message was forwarded as often as it can be: the allowed hop count is 4.")

@@ -23,7 +23,7 @@ func deadTo(to string) func(*entity.Properties) {
 }
 
 // chain creates queues q1 to qn. Each but the last forwards its messages to the next one.
-func (w *testHost) chain(n int) {
+func (w *testServer) chain(n int) {
 	w.t.Helper()
 	w.queue(fmt.Sprintf("q%d", n))
 	for i := n - 1; i > 0; i-- {
@@ -84,15 +84,15 @@ func TestForwardHops(t *testing.T) {
 func TestForwardRefused(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		refuse func(w *testHost)
+		refuse func(w *testServer)
 		want   string
 	}{
-		"gone": {func(w *testHost) { w.remove("to") }, "MessagingEntityNotFoundException"},
-		"disabled": {func(w *testHost) { w.update("to", withStatus(entity.Disabled)) },
+		"gone": {func(w *testServer) { w.remove("to") }, "MessagingEntityNotFoundException"},
+		"disabled": {func(w *testServer) { w.update("to", withStatus(entity.Disabled)) },
 			"MessagingEntityDisabledException"},
-		"sends disabled": {func(w *testHost) { w.update("to", withStatus(entity.SendDisabled)) },
+		"sends disabled": {func(w *testServer) { w.update("to", withStatus(entity.SendDisabled)) },
 			"MessagingEntityDisabledException"},
-		"too large": {func(w *testHost) {
+		"too large": {func(w *testServer) {
 			s, err := w.q.store(w.ctx, entity.Address{Entity: "to"})
 			w.must(err)
 			p := *s.e.properties.Load()
@@ -100,7 +100,7 @@ func TestForwardRefused(t *testing.T) {
 			s.e.properties.Store(&p)
 		},
 			"MessageSizeExceededException"},
-		"full": {func(w *testHost) {
+		"full": {func(w *testServer) {
 			s, err := w.q.store(w.ctx, entity.Address{Entity: "to"})
 			w.must(err)
 			p := *s.e.properties.Load()
@@ -267,7 +267,7 @@ func TestCrashWhileForwarding(t *testing.T) {
 	w := newTestHost(t, Options{})
 	w.chain(4)
 	var sending sync.WaitGroup
-	var sent []*testdisk.Disk
+	var sent []*testdisk.EngineStorage
 	sending.Go(func() {
 		for i := range messages {
 			list := []*message.Message{msg(fmt.Sprint(i))}
@@ -281,7 +281,7 @@ func TestCrashWhileForwarding(t *testing.T) {
 	}
 	sending.Wait()
 	for _, fs := range append(sent, w.fs.CrashClone(vfs.CrashCloneCfg{})) {
-		c := &testHost{t: w.t, ctx: w.ctx, fs: fs, base: w.base, opts: w.opts}
+		c := &testServer{t: w.t, ctx: w.ctx, fs: fs, base: w.base, opts: w.opts}
 		c.open()
 		c.sweep()
 		for _, q := range []string{"q1", "q2", "q3"} {

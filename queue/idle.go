@@ -72,7 +72,7 @@ func (e *entityState) busy(now int64) bool {
 
 // bringDue makes scheduled messages active that are due, in all entities that AutoDeleteOnIdle can delete, so
 // that the beginning of their idle time is recorded.
-func (m *dataset) bringDue(ctx context.Context) error {
+func (m *loadedEntities) bringDue(ctx context.Context) error {
 	now := m.in.Clock().Millis()
 	for _, e := range m.list() {
 		if e.neverIdle() {
@@ -91,7 +91,7 @@ func (m *dataset) bringDue(ctx context.Context) error {
 
 // recordAwaitedUse records a use if a receiver of the store is waiting, so that the idle time of the entity
 // begins when the receiver stops waiting.
-func (e *entityState) recordAwaitedUse(s *messageStore, now int64) {
+func (e *entityState) recordAwaitedUse(s *messageStoreState, now int64) {
 	if s.hasWaiters() {
 		e.recordUse(now)
 	}
@@ -105,10 +105,10 @@ func (e *entityState) idleTooLong(now int64) bool {
 // idleEntityDeleter deletes entities that have been idle for longer than their AutoDeleteOnIdle.
 type idleEntityDeleter struct {
 	*alarm.Alarm
-	m *dataset
+	m *loadedEntities
 }
 
-func newIdler(m *dataset) *idleEntityDeleter {
+func newIdler(m *loadedEntities) *idleEntityDeleter {
 	i := &idleEntityDeleter{m: m}
 	i.Alarm = alarm.New(m.in.Clock(), i.look)
 	return i
@@ -173,7 +173,7 @@ func (i *idleEntityDeleter) delete(ctx context.Context) error {
 }
 
 // sweepIdle deletes all entities whose idle deadline has passed. The caller holds the catalog's lock.
-func (m *dataset) sweepIdle(ctx context.Context) error {
+func (m *loadedEntities) sweepIdle(ctx context.Context) error {
 	if err := m.bringDue(ctx); err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func (m *dataset) sweepIdle(ctx context.Context) error {
 		if m.numbered(e.number) != e || !e.idleTooLong(m.in.Clock().Millis()) {
 			continue
 		}
-		err := m.drop(ctx, e, func(t *host.CatalogChange) error { return m.checkIdle(t, e) })
+		err := m.drop(ctx, e, func(t *host.CatalogTxn) error { return m.checkIdle(t, e) })
 		if err != nil && !errors.Is(err, errInUse) {
 			return err
 		}

@@ -27,8 +27,8 @@ func nextSession() ReceiverOptions { return ReceiverOptions{Session: &SessionReq
 func TestScheduled(t *testing.T) {
 	t.Parallel()
 	m, s := time.Minute, time.Second
-	for name, play := range map[string]func(w *testHost){
-		"in its time": func(w *testHost) {
+	for name, play := range map[string]func(w *testServer){
+		"in its time": func(w *testServer) {
 			w.queue("q")
 			w.send("q", msg("A", due(5*m), lives(10*m)))
 			w.at(5*m - s)
@@ -47,19 +47,19 @@ func TestScheduled(t *testing.T) {
 			w.at(15 * m)
 			w.expect("q", "")
 		},
-		"its life begins then, whoever looks when": func(w *testHost) {
+		"its life begins then, whoever looks when": func(w *testServer) {
 			w.queue("q", byDefault(m))
 			w.send("q", msg("A", due(5*m), lives(10*m)))
 			w.at(6 * m)
 			w.expect("q", "")
 		},
-		"in the order of their times": func(w *testHost) {
+		"in the order of their times": func(w *testServer) {
 			w.queue("q")
 			w.send("q", msg("A", due(2*m)), msg("B", due(m)), msg("C"), msg("D", due(-m)))
 			w.at(2 * m)
 			w.expect("q", "C D B A")
 		},
-		"cancelled": func(w *testHost) {
+		"cancelled": func(w *testServer) {
 			w.queue("q")
 			list := []*message.Message{msg("A", due(m)), msg("B", due(m))}
 			n, err := w.q.Schedule(w.ctx, address("q"), list, nil)
@@ -72,12 +72,12 @@ func TestScheduled(t *testing.T) {
 			w.expect("q", "B")
 			w.fails(w.q.CancelScheduled(w.ctx, address("q"), n[1:], nil), entity.CodeMessageNotFound)
 		},
-		"without a time": func(w *testHost) {
+		"without a time": func(w *testServer) {
 			w.queue("q")
 			_, err := w.q.Schedule(w.ctx, address("q"), []*message.Message{msg("A")}, nil)
 			w.fails(err, entity.CodeArgument)
 		},
-		"while nobody is there": func(w *testHost) {
+		"while nobody is there": func(w *testServer) {
 			w.queue("q")
 			w.send("q", msg("A", due(m), lives(m)))
 			w.must(w.h.Close())
@@ -88,7 +88,7 @@ func TestScheduled(t *testing.T) {
 				w.t.Fatal(d[0].Broker.EnqueuedTime)
 			}
 		},
-		"many at once": func(w *testHost) {
+		"many at once": func(w *testServer) {
 			w.queue("q")
 			var list []*message.Message
 			for i := range 1000 {
@@ -114,7 +114,7 @@ func TestScheduled(t *testing.T) {
 	}
 }
 
-func both(t *testing.T, name string, play func(w *testHost)) {
+func both(t *testing.T, name string, play func(w *testServer)) {
 	for _, tidy := range []bool{false, true} {
 		t.Run(name, func(t *testing.T) {
 			w := newTestHost(t, Options{})
@@ -128,8 +128,8 @@ func both(t *testing.T, name string, play func(w *testHost)) {
 func TestDeferred(t *testing.T) {
 	t.Parallel()
 	a := entity.Address{Entity: "q"}
-	for name, play := range map[string]func(w *testHost){
-		"by its number": func(w *testHost) {
+	for name, play := range map[string]func(w *testServer){
+		"by its number": func(w *testServer) {
 			w.queue("q", lockFor(10*time.Second), attempts(2))
 			w.send("q", msg("A", lives(5*time.Second)), msg("B"))
 			d := w.expect("q", "A B")
@@ -164,7 +164,7 @@ func TestDeferred(t *testing.T) {
 			}
 			w.shows("q", "")
 		},
-		"to the dead letters": func(w *testHost) {
+		"to the dead letters": func(w *testServer) {
 			w.queue("q")
 			w.send("q", msg("A"))
 			w.settle("q", w.expect("q", "A")[0], Settlement{Outcome: Defer})
@@ -173,7 +173,7 @@ func TestDeferred(t *testing.T) {
 			w.settle("q", list[0], Settlement{Outcome: DeadLetter})
 			w.dead("q", "A:<nil>")
 		},
-		"deferred again and again": func(w *testHost) {
+		"deferred again and again": func(w *testServer) {
 			w.queue("q", attempts(3))
 			w.send("q", msg("A"))
 			w.settle("q", w.expect("q", "A")[0], Settlement{Outcome: Defer})
@@ -187,7 +187,7 @@ func TestDeferred(t *testing.T) {
 			}
 			w.dead("q", "A:MaxDeliveryCountExceeded")
 		},
-		"at the last delivery": func(w *testHost) {
+		"at the last delivery": func(w *testServer) {
 			w.queue("q", attempts(1))
 			w.send("q", msg("A"))
 			w.settle("q", w.expect("q", "A")[0], Settlement{Outcome: Defer,
@@ -197,7 +197,7 @@ func TestDeferred(t *testing.T) {
 			_, err := w.q.ReceiveDeferred(w.ctx, a, []int64{1}, PeekLock, nil)
 			w.fails(err, entity.CodeMessageNotFound)
 		},
-		"of a dead letter nothing is counted": func(w *testHost) {
+		"of a dead letter nothing is counted": func(w *testServer) {
 			w.queue("q", attempts(1))
 			w.send("q", msg("A"))
 			w.settle("q", w.expect("q", "A")[0], Settlement{Outcome: DeadLetter})

@@ -17,7 +17,7 @@ const (
 
 // manage begins a change of the catalog. Records contain the time of the change, so the clock cannot be
 // moved until leave is called. leave ends the change.
-func (q *Queues) manage(ctx context.Context) (m *dataset, leave func(), err error) {
+func (q *Queues) manage(ctx context.Context) (m *loadedEntities, leave func(), err error) {
 	if m, err = q.dataset(); err != nil {
 		return nil, nil, err
 	}
@@ -33,7 +33,7 @@ func (q *Queues) manage(ctx context.Context) (m *dataset, leave func(), err erro
 }
 
 // findPath returns the entity with a path given by a client.
-func (m *dataset) findPath(path string) (*entityState, error) {
+func (m *loadedEntities) findPath(path string) (*entityState, error) {
 	a, err := entityAddress(path)
 	if err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func (m *dataset) findPath(path string) (*entityState, error) {
 
 // lookupPath returns the entity with a path given by a client, also if another server has created the entity.
 // The caller must not hold the catalog's lock.
-func (m *dataset) lookupPath(ctx context.Context, path string) (*entityState, error) {
+func (m *loadedEntities) lookupPath(ctx context.Context, path string) (*entityState, error) {
 	a, err := entityAddress(path)
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func entityAddress(path string) (entity.Address, error) {
 	return a, err
 }
 
-func (m *dataset) findKind(path string, kind entity.Kind) (*entityState, error) {
+func (m *loadedEntities) findKind(path string, kind entity.Kind) (*entityState, error) {
 	e, err := m.findPath(path)
 	if err == nil && e.kind != kind {
 		return nil, notFound(path)
@@ -118,7 +118,7 @@ func (q *Queues) createOnce(ctx context.Context, kind entity.Kind, path string, 
 		rec.Accessed = rec.Created // Service Bus reports no access time for new queues and topics
 	}
 	var version uint64
-	err = m.in.Catalog().Change(ctx, func(t *host.CatalogChange) error {
+	err = m.in.Catalog().Change(ctx, func(t *host.CatalogTxn) error {
 		if rec.Number = t.Number(); rec.Topic == 0 { // LSNs begin above those of deleted entities
 			t.RaiseLSN(rec.Scope(), m.in.Catalog().Highest()+1)
 			version = m.firstVersion(t, rec.Scope())
@@ -168,7 +168,7 @@ func nameEntity(kind entity.Kind, path string) (rec record.EntityRecord, topic s
 }
 
 // admit checks whether an entity may be created, and returns its properties with defaults filled in.
-func (m *dataset) admit(kind entity.Kind, path string, parent *entityState,
+func (m *loadedEntities) admit(kind entity.Kind, path string, parent *entityState,
 	p entity.Properties) (entity.Properties, error) {
 	m.mu.RLock()
 	there, count := m.paths[strings.ToLower(path)] != nil, len(m.paths)
@@ -205,7 +205,7 @@ func resourceName(topic string, names ...string) string {
 }
 
 // checkTargets checks that the forwarding targets of an entity exist, and normalizes their spelling.
-func (m *dataset) checkTargets(path string, p *entity.Properties) error {
+func (m *loadedEntities) checkTargets(path string, p *entity.Properties) error {
 	for _, target := range []*string{&p.ForwardTo, &p.ForwardDeadLettersTo} {
 		if *target == "" {
 			continue
@@ -280,15 +280,15 @@ func (q *Queues) deleteOnce(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	return m.drop(ctx, e, func(*host.CatalogChange) error { return nil })
+	return m.drop(ctx, e, func(*host.CatalogTxn) error { return nil })
 }
 
 // drop deletes an entity. It calls check in the transaction, and deletes nothing if check fails. The caller
 // holds the catalog's lock.
-func (m *dataset) drop(ctx context.Context, e *entityState, check func(*host.CatalogChange) error) error {
+func (m *loadedEntities) drop(ctx context.Context, e *entityState, check func(*host.CatalogTxn) error) error {
 	list := append([]*entityState{e}, *e.children.Load()...)
 	var version uint64
-	err := m.in.Catalog().Change(ctx, func(t *host.CatalogChange) error {
+	err := m.in.Catalog().Change(ctx, func(t *host.CatalogTxn) error {
 		if err := check(t); err != nil {
 			return err
 		}

@@ -11,12 +11,12 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// memoryLocks keeps the locks of a store in memory, as claims. It implements deliverer, messageLocks and
-// sessionLocker.
-type memoryLocks struct{ *messageStore }
+// memoryLocks keeps the locks of a store in memory, as claims. It implements messageDeliverer, messageLocks
+// and sessionLocker.
+type memoryLocks struct{ *messageStoreState }
 
-func (s memoryLocks) receive(ctx context.Context, r *Receiver, look, max int, paid int64) (receiveResult,
-	error) {
+func (s memoryLocks) receive(ctx context.Context, r *Receiver, look, max int,
+	paid int64) (receiveResult, error) {
 	claims, err := r.claimNext(ctx, look)
 	if err != nil || len(claims) == 0 {
 		return receiveResult{}, err
@@ -26,8 +26,7 @@ func (s memoryLocks) receive(ctx context.Context, r *Receiver, look, max int, pa
 }
 
 func (s memoryLocks) receiveNumbers(ctx context.Context, numbers []int64,
-	how receiveByNumberOptions) ([]Delivery,
-	error) {
+	how receiveByNumberOptions) ([]Delivery, error) {
 	claims, err := s.claimAll(numbers, &how)
 	if err != nil {
 		return nil, err
@@ -61,9 +60,8 @@ func (s memoryLocks) claimAll(numbers []int64, how *receiveByNumberOptions) (lis
 // readNumbers reads messages that a receive by sequence number has reserved in memory (claims). It fails if
 // one of them cannot be received; then it ends all claims.
 func (s memoryLocks) readNumbers(ctx context.Context, claims []*messageClaim,
-	how *receiveByNumberOptions) ([]storedMessage,
-	error) {
-	l := claimedMessageReader{s: s.messageStore, now: s.now(), state: how.state,
+	how *receiveByNumberOptions) ([]storedMessage, error) {
+	l := claimedMessageReader{s: s.messageStoreState, now: s.now(), state: how.state,
 		all: how.state == layout.Deferred,
 		max: len(claims)}
 	list, err := l.read(ctx, claims)
@@ -96,7 +94,7 @@ func (s memoryLocks) settle(ctx context.Context, list []pendingSettlement) {
 		return s.e.m.update(ctx, [][]byte{s.e.scope}, fn)
 	}
 	settleTogether(held, run, func(w *messageTx, st *pendingSettlement) (err error) {
-		st.outcome, err = w.settleClaim(s.messageStore, st.claim, &st.Settlement)
+		st.outcome, err = w.settleClaim(s.messageStoreState, st.claim, &st.Settlement)
 		return err
 	})
 	s.mu.Lock()
@@ -141,7 +139,7 @@ func (s memoryLocks) beginSettle(token message.UUID, now int64) (*messageClaim, 
 // endSettle ends the busy state that beginSettle has set. If err is nil, the settlement has succeeded: the
 // lock ends, and the message becomes available again or not, according to what. Otherwise the holder keeps
 // the lock. The caller holds the mutex.
-func (s memoryLocks) endSettle(c *messageClaim, what endedLockOutcome, err error) {
+func (s memoryLocks) endSettle(c *messageClaim, what messageStateAfterLock, err error) {
 	c.busy = false
 	lost := c.session != nil && c.session.lost
 	switch {
@@ -162,13 +160,13 @@ type memorySettleStep struct {
 	s          memoryLocks
 	claim      *messageClaim
 	settlement Settlement
-	outcome    endedLockOutcome
+	outcome    messageStateAfterLock
 }
 
 func (s *memorySettleStep) entities() []*entityState { return []*entityState{s.s.e} }
 
 func (s *memorySettleStep) apply(w *messageTx) (err error) {
-	s.outcome, err = w.settleClaim(s.s.messageStore, s.claim, &s.settlement)
+	s.outcome, err = w.settleClaim(s.s.messageStoreState, s.claim, &s.settlement)
 	return err
 }
 
@@ -184,7 +182,8 @@ func (s *memorySettleStep) end(err error) {
 // settleClaim settles a message that is claimed, that is, reserved in memory for one operation. It uses the
 // header that was read when the message was handed out, since no other operation can change a claimed
 // message.
-func (w *messageTx) settleClaim(s *messageStore, c *messageClaim, st *Settlement) (endedLockOutcome, error) {
+func (w *messageTx) settleClaim(s *messageStoreState, c *messageClaim,
+	st *Settlement) (messageStateAfterLock, error) {
 	p, err := w.partOf(s)
 	if err != nil {
 		return messageRemoved, err
@@ -289,7 +288,7 @@ func (s memoryLocks) inspect(_ engine.Reader, sessions []string, messages []int6
 }
 
 // ownReceiver returns r if it receives from this store, and nil otherwise.
-func (s *messageStore) ownReceiver(r *Receiver) *Receiver {
+func (s *messageStoreState) ownReceiver(r *Receiver) *Receiver {
 	if r == nil || r.s != s {
 		return nil
 	}
@@ -299,7 +298,7 @@ func (s *messageStore) ownReceiver(r *Receiver) *Receiver {
 // refusesNumbers checks the messages of a receive by sequence numbers. It fails with CodeMessageNotFound if
 // missing, the list of missing and expired messages, is not empty, or if a message belongs to another session
 // or is an expired one that must not be received.
-func (s *messageStore) refusesNumbers(list []storedMessage, missing []*messageClaim,
+func (s *messageStoreState) refusesNumbers(list []storedMessage, missing []*messageClaim,
 	how *receiveByNumberOptions,
 	now int64) error {
 	if len(missing) > 0 {

@@ -26,21 +26,21 @@ func attempts(n int32) func(*entity.Properties) {
 func TestMessages(t *testing.T) {
 	t.Parallel()
 	s := time.Second
-	for name, play := range map[string]func(w *testHost){
-		"alive before its time": func(w *testHost) {
+	for name, play := range map[string]func(w *testServer){
+		"alive before its time": func(w *testServer) {
 			w.queue("q")
 			w.send("q", msg("A", lives(10*s)))
 			w.at(9999 * time.Millisecond)
 			w.expect("q", "A")
 		},
-		"dead at its time": func(w *testHost) {
+		"dead at its time": func(w *testServer) {
 			w.queue("q")
 			w.send("q", msg("A", lives(10*s)))
 			w.at(10 * s)
 			w.expect("q", "")
 			w.shows("q", "")
 		},
-		"the default": func(w *testHost) {
+		"the default": func(w *testServer) {
 			w.queue("q", byDefault(time.Minute))
 			w.send("q", msg("A"))
 			w.at(59 * s)
@@ -52,7 +52,7 @@ func TestMessages(t *testing.T) {
 			w.at(60 * s)
 			w.expect("q", "")
 		},
-		"the default is a ceiling": func(w *testHost) {
+		"the default is a ceiling": func(w *testServer) {
 			w.queue("q", byDefault(time.Minute))
 			w.send("q", msg("A", lives(10*time.Minute)), msg("B", lives(5*s)))
 			w.at(6 * s)
@@ -60,7 +60,7 @@ func TestMessages(t *testing.T) {
 			w.at(71 * s)
 			w.expect("q", "")
 		},
-		"a default that changes concerns what has no time of its own": func(w *testHost) {
+		"a default that changes concerns what has no time of its own": func(w *testServer) {
 			w.queue("q")
 			w.send("q", msg("A"), msg("B", lives(50*s)))
 			w.at(30 * s)
@@ -68,13 +68,13 @@ func TestMessages(t *testing.T) {
 			w.at(45 * s)
 			w.expect("q", "B")
 		},
-		"between the dead": func(w *testHost) {
+		"between the dead": func(w *testServer) {
 			w.queue("q")
 			w.send("q", msg("A", lives(s)), msg("B"), msg("C", lives(s)))
 			w.at(s)
 			w.expect("q", "B")
 		},
-		"locked beyond its time": func(w *testHost) {
+		"locked beyond its time": func(w *testServer) {
 			w.queue("q", flagged)
 			ttl := lives(10 * s)
 			w.send("q", msg("A", ttl), msg("B", ttl), msg("C", ttl), msg("D", ttl))
@@ -91,7 +91,7 @@ func TestMessages(t *testing.T) {
 			w.dead("q", "B:TTLExpiredException C:<nil> D:TTLExpiredException")
 			w.expect("q", "")
 		},
-		"renewed beyond its time": func(w *testHost) {
+		"renewed beyond its time": func(w *testServer) {
 			w.queue("q")
 			w.send("q", msg("A", lives(10*s)))
 			w.at(5 * s)
@@ -104,7 +104,7 @@ func TestMessages(t *testing.T) {
 			w.at(120 * s)
 			w.settle("q", d[0], Settlement{Outcome: Complete})
 		},
-		"dropped": func(w *testHost) {
+		"dropped": func(w *testServer) {
 			w.queue("q")
 			w.send("q", msg("A", lives(10*s)))
 			d := w.expect("q", "A")
@@ -113,7 +113,7 @@ func TestMessages(t *testing.T) {
 			w.shows("q", "")
 			w.dead("q", "")
 		},
-		"dead letters do not expire": func(w *testHost) {
+		"dead letters do not expire": func(w *testServer) {
 			w.queue("q", flagged)
 			w.send("q", msg("A", lives(10*s)))
 			w.at(10 * s)
@@ -125,7 +125,7 @@ func TestMessages(t *testing.T) {
 				w.t.Fatal(got)
 			}
 		},
-		"flagged after it has expired": func(w *testHost) {
+		"flagged after it has expired": func(w *testServer) {
 			w.queue("q")
 			w.send("q", msg("A", lives(10*s)))
 			w.tidy = false
@@ -134,7 +134,7 @@ func TestMessages(t *testing.T) {
 			w.sweep()
 			w.dead("q", "A:TTLExpiredException")
 		},
-		"a lock hides": func(w *testHost) {
+		"a lock hides": func(w *testServer) {
 			w.queue("q", lockFor(10*s))
 			w.send("q", msg("A"))
 			w.expect("q", "A")
@@ -145,7 +145,7 @@ func TestMessages(t *testing.T) {
 			w.at(10 * s)
 			w.expect("q", "A+1 B+1")
 		},
-		"renewal": func(w *testHost) {
+		"renewal": func(w *testServer) {
 			w.queue("q", lockFor(10*s))
 			w.send("q", msg("A"))
 			d := w.expect("q", "A")
@@ -160,7 +160,7 @@ func TestMessages(t *testing.T) {
 			w.at(18 * s)
 			w.expect("q", "A+1")
 		},
-		"back to the front": func(w *testHost) {
+		"back to the front": func(w *testServer) {
 			w.queue("q")
 			w.send("q", msg("A"), msg("B"), msg("C"))
 			r := w.receiver(entity.Address{Entity: "q"}, ReceiverOptions{})
@@ -169,14 +169,14 @@ func TestMessages(t *testing.T) {
 			w.settle("q", d[0], Settlement{Outcome: Abandon})
 			w.expect("q", "A+1 C")
 		},
-		"released": func(w *testHost) {
+		"released": func(w *testServer) {
 			w.queue("q", attempts(1))
 			w.send("q", msg("A"))
 			for range 3 {
 				w.settle("q", w.expect("q", "A")[0], Settlement{Outcome: Release})
 			}
 		},
-		"too many attempts": func(w *testHost) {
+		"too many attempts": func(w *testServer) {
 			w.queue("q", attempts(3))
 			w.send("q", msg("A"))
 			for _, want := range []string{"A", "A+1", "A+2"} {
@@ -185,7 +185,7 @@ func TestMessages(t *testing.T) {
 			w.expect("q", "")
 			w.dead("q", "A:MaxDeliveryCountExceeded")
 		},
-		"too many lost locks": func(w *testHost) {
+		"too many lost locks": func(w *testServer) {
 			w.queue("q", attempts(2), lockFor(10*s))
 			w.send("q", msg("A"))
 			w.expect("q", "A")
@@ -196,7 +196,7 @@ func TestMessages(t *testing.T) {
 			w.dead("q", "A:MaxDeliveryCountExceeded")
 			w.expect("q", "")
 		},
-		"judged as of the end of the lock": func(w *testHost) {
+		"judged as of the end of the lock": func(w *testServer) {
 			w.queue("q", attempts(1), lockFor(10*s), flagged)
 			w.send("q", msg("A", lives(15*s)), msg("B", lives(5*s)))
 			w.expect("q", "A B")
@@ -204,7 +204,7 @@ func TestMessages(t *testing.T) {
 			w.sweep()
 			w.dead("q", "A:MaxDeliveryCountExceeded B:TTLExpiredException")
 		},
-		"lost": func(w *testHost) {
+		"lost": func(w *testServer) {
 			w.queue("q", lockFor(10*s))
 			w.send("q", msg("A"))
 			d := w.expect("q", "A")
@@ -216,7 +216,7 @@ func TestMessages(t *testing.T) {
 			w.fails(err, entity.CodeMessageLockLost)
 			w.expect("q", "A+1")
 		},
-		"settled twice": func(w *testHost) {
+		"settled twice": func(w *testServer) {
 			w.queue("q")
 			w.send("q", msg("A"))
 			d := w.expect("q", "A")
@@ -224,7 +224,7 @@ func TestMessages(t *testing.T) {
 			w.loses("q", d[0], Settlement{})
 			w.shows("q", "")
 		},
-		"changed by an update": func(w *testHost) {
+		"changed by an update": func(w *testServer) {
 			w.queue("q")
 			w.send("q", msg("A"))
 			d := w.expect("q", "A")
@@ -232,7 +232,7 @@ func TestMessages(t *testing.T) {
 			w.loses("q", d[0], Settlement{})
 			w.expect("q", "A")
 		},
-		"restart": func(w *testHost) {
+		"restart": func(w *testServer) {
 			w.queue("q")
 			w.send("q", msg("A"), msg("B"))
 			d := w.expect("q", "A B")
@@ -244,7 +244,7 @@ func TestMessages(t *testing.T) {
 			w.loses("q", d[0], Settlement{})
 			w.expect("q", "A")
 		},
-		"received and deleted": func(w *testHost) {
+		"received and deleted": func(w *testServer) {
 			w.queue("q")
 			w.send("q", msg("A"), msg("B", lives(s)))
 			w.at(s)
@@ -255,7 +255,7 @@ func TestMessages(t *testing.T) {
 			w.loses("q", d[0], Settlement{})
 			w.shows("q", "")
 		},
-		"dead letters": func(w *testHost) {
+		"dead letters": func(w *testServer) {
 			w.queue("q")
 			w.send("q", msg("A"))
 			why, text := "R", "D"

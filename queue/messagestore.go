@@ -13,10 +13,10 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// messageStore is the state in memory of one message store of an entity: its locks, its receivers, and how
-// far they have read. All other state is in the engine. A messageStore is created with its entity, and
-// loaded when the dataset is opened. end is called when the entity is deleted or the dataset closes.
-type messageStore struct {
+// messageStoreState is the state in memory of one message store of an entity: its locks, its receivers, and
+// how far they have read. All other state is in the engine. A messageStoreState is created with its entity,
+// and loaded when the dataset is opened. end is called when the entity is deleted or the dataset closes.
+type messageStoreState struct {
 	view.MessageStore
 	e *entityState
 
@@ -54,8 +54,8 @@ type messageStore struct {
 
 // newMessageStore returns the state in memory of one store of an entity. load must be called before it is
 // used.
-func newMessageStore(e *entityState, sub entity.SubQueue) *messageStore {
-	s := &messageStore{e: e, MessageStore: view.Of(e.kind, e.path, e.number, e.properties.Load(), sub),
+func newMessageStore(e *entityState, sub entity.SubQueue) *messageStoreState {
+	s := &messageStoreState{e: e, MessageStore: view.Of(e.kind, e.path, e.number, e.properties.Load(), sub),
 		turn:       host.NewMutex(),
 		forwarding: host.NewMutex(), forwards: host.Never,
 		claims: make(map[int64]*messageClaim), tokens: make(map[message.UUID]*messageClaim),
@@ -77,7 +77,7 @@ func storesOf(kind entity.Kind) []entity.SubQueue {
 }
 
 // load reads from the engine what is kept in memory about the store.
-func (s *messageStore) load(r engine.Reader) error {
+func (s *messageStoreState) load(r engine.Reader) error {
 	c, err := s.ReadCounters(r)
 	if err != nil {
 		return err
@@ -100,7 +100,7 @@ func (s *messageStore) load(r engine.Reader) error {
 }
 
 // end ends all receivers with the error why. Afterwards the store accepts no receivers.
-func (s *messageStore) end(why *entity.Error) {
+func (s *messageStoreState) end(why *entity.Error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended = why
@@ -112,7 +112,7 @@ func (s *messageStore) end(why *entity.Error) {
 
 // changed applies new properties of the entity. All locks are lost, which does not count as a delivery.
 // Receivers end if the entity's new status does not allow them, or if the entity now forwards its messages.
-func (s *messageStore) changed() {
+func (s *messageStoreState) changed() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	refused := s.receiveError()
@@ -146,16 +146,16 @@ func (s *messageStore) changed() {
 
 // endWait records that a receiver has stopped waiting. Waiting counts as use of the entity
 // (AutoDeleteOnIdle). The caller holds the mutex.
-func (s *messageStore) endWait() {
+func (s *messageStoreState) endWait() {
 	s.waiting--
 	s.e.recordUse(s.now())
 }
 
 // hasScheduled reports whether a message is scheduled.
-func (s *messageStore) hasScheduled() bool { return s.scheduled.Load() > 0 }
+func (s *messageStoreState) hasScheduled() bool { return s.scheduled.Load() > 0 }
 
 // hasWaiters reports whether a receiver waits for messages or for a session.
-func (s *messageStore) hasWaiters() bool {
+func (s *messageStoreState) hasWaiters() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.waiting > 0
@@ -163,7 +163,7 @@ func (s *messageStore) hasWaiters() bool {
 
 // receiveError returns the error for receiving from an entity whose status does not allow it, or nil if it
 // does.
-func (s *messageStore) receiveError() *entity.Error {
+func (s *messageStoreState) receiveError() *entity.Error {
 	if st := s.e.properties.Load().Status; st == entity.Disabled || st == entity.ReceiveDisabled {
 		return &entity.Error{Code: entity.CodeEntityDisabled, Entity: s.Name(),
 			Message: "The messaging entity '" + s.Name() + "' is disabled for receiving."}
@@ -172,7 +172,7 @@ func (s *messageStore) receiveError() *entity.Error {
 }
 
 // readable fails if the store has ended, or the entity's status does not allow receiving.
-func (s *messageStore) readable() error {
+func (s *messageStoreState) readable() error {
 	s.mu.Lock()
 	ended := s.ended
 	s.mu.Unlock()
@@ -186,14 +186,14 @@ func (s *messageStore) readable() error {
 }
 
 // recordTime records a time that the store contains, so that the clock is not set to an earlier time.
-func (s *messageStore) recordTime(ms int64) {
+func (s *messageStoreState) recordTime(ms int64) {
 	for last := s.latest.Load(); last < ms && !s.latest.CompareAndSwap(last, ms); last = s.latest.Load() {
 	}
 	s.e.m.in.Clock().RaiseMillis(ms)
 }
 
 // applyEvents updates the state in memory after a transaction has been stored durably.
-func (s *messageStore) applyEvents(events []storeEvent) {
+func (s *messageStoreState) applyEvents(events []storeStateUpdate) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, e := range events {
@@ -214,7 +214,7 @@ func (s *messageStore) applyEvents(events []storeEvent) {
 // wakeReceiver wakes a receiver for a message that has arrived. In a dead-letter queue the message may have a
 // lower sequence number than messages that were already received, since it keeps its number when it is
 // dead-lettered; receivers are made to look at it as well.
-func (s *messageStore) wakeReceiver(e storeEvent) {
+func (s *messageStoreState) wakeReceiver(e storeStateUpdate) {
 	if !s.BySession {
 		if s.Sub != entity.Main {
 			s.cursor.Release(e.seq)
@@ -231,7 +231,7 @@ func (s *messageStore) wakeReceiver(e storeEvent) {
 
 // cursorOf returns the position from which receivers look for the next message: of the given session, or of
 // the store if it has no sessions. It returns nil if that session is not locked.
-func (s *messageStore) cursorOf(session string) *cursor.Cursor {
+func (s *messageStoreState) cursorOf(session string) *cursor.Cursor {
 	if !s.BySession {
 		return &s.cursor
 	}

@@ -157,7 +157,7 @@ func (p *modelRun) sweepAll() {
 	p.logf("sweep")
 	p.sweep()
 	p.model.purge()
-	p.compareDead("after a sweep", p.testHost, p.model)
+	p.compareDead("after a sweep", p.testServer, p.model)
 }
 
 // deadSome runs the reaper, receives all dead letters, and compares their number with the model.

@@ -29,7 +29,7 @@ type Options struct {
 // concurrent use.
 type Queues struct {
 	opts    Options
-	live    atomic.Pointer[dataset]
+	live    atomic.Pointer[loadedEntities]
 	changes host.Notifier // see Changed; it remains valid when a snapshot is restored
 }
 
@@ -42,7 +42,7 @@ func (q *Queues) Changed() <-chan struct{} { return q.changes.Changed() }
 
 // Tenant returns the queues in the form in which they are passed to host.Open, which opens them together with
 // other data on the same engine.
-func (q *Queues) Tenant() host.Tenant { return hostTenant{q} }
+func (q *Queues) Tenant() host.Tenant { return queuesTenantAdapter{q} }
 
 // Completed returns the properties that an entity of a kind would store for p: defaults are filled in, and
 // properties that the kind does not have are removed. It does not check bounds.

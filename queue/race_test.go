@@ -37,7 +37,7 @@ func TestCompeting(t *testing.T) {
 			}
 		})
 	}
-	c := &competingConsumers{testHost: w, completed: map[string]int{}, left: senders * each, done: done}
+	c := &competingConsumers{testServer: w, completed: map[string]int{}, left: senders * each, done: done}
 	seed := metamorphic.FirstSeed()
 	for i := range 6 {
 		receiving.Go(func() { c.receive(ctx, rand.New(rand.NewPCG(seed, uint64(i)))) })
@@ -62,7 +62,7 @@ func TestCompeting(t *testing.T) {
 }
 
 type competingConsumers struct {
-	*testHost
+	*testServer
 	mu        sync.Mutex
 	completed map[string]int
 	left      int

@@ -132,8 +132,8 @@ func (r *Receiver) readyPrefix() []byte {
 // receive reads claimed messages and hands out those that are available, at most max. paid is the number of
 // bytes already taken from the memory limit for one large message. If the limit does not allow even the first
 // message, need is the size of that message in bytes.
-func (r *Receiver) receive(ctx context.Context, claims []*messageClaim, max int, paid int64) (out []Delivery,
-	need int64, err error) {
+func (r *Receiver) receive(ctx context.Context, claims []*messageClaim, max int,
+	paid int64) (out []Delivery, need int64, err error) {
 	s := r.s
 	look := claimedMessageReader{s: s, now: s.now(), state: layout.Active, max: max, memory: r.o.Memory,
 		paid: paid}
@@ -163,7 +163,8 @@ func (r *Receiver) receive(ctx context.Context, claims []*messageClaim, max int,
 
 // deliver locks claimed messages or, in ReceiveAndDelete mode, deletes them. If it fails, it ends the
 // claims.
-func (s *messageStore) deliver(ctx context.Context, list []storedMessage, mode ReceiveMode) (out []Delivery,
+func (s *messageStoreState) deliver(ctx context.Context, list []storedMessage,
+	mode ReceiveMode) (out []Delivery,
 	err error) {
 	out = make([]Delivery, len(list))
 	for i := range list {
@@ -188,7 +189,7 @@ func (s *messageStore) deliver(ctx context.Context, list []storedMessage, mode R
 // claimedMessageReader reads messages that a receive has claimed (reserved in memory), and selects those
 // that may be handed out.
 type claimedMessageReader struct {
-	s      *messageStore
+	s      *messageStoreState
 	now    int64
 	state  layout.MessageState // the required state
 	max    int                 // maximal number of messages
@@ -205,8 +206,8 @@ type claimedMessageReader struct {
 
 // read returns the claimed messages that are available. It appends expired messages to expired, removes the
 // claims on messages that no longer exist, and releases the claims on messages that exceed the limits.
-func (l *claimedMessageReader) read(ctx context.Context, claims []*messageClaim) (live []storedMessage,
-	err error) {
+func (l *claimedMessageReader) read(ctx context.Context,
+	claims []*messageClaim) (live []storedMessage, err error) {
 	s := l.s
 	settled := false
 	var rest []*messageClaim
@@ -242,8 +243,8 @@ func (l *claimedMessageReader) read(ctx context.Context, claims []*messageClaim)
 }
 
 // headers reads the headers of claimed messages and drops messages that are missing or have expired.
-func (l *claimedMessageReader) headers(r engine.Reader, claims []*messageClaim) (live []storedMessage,
-	err error) {
+func (l *claimedMessageReader) headers(r engine.Reader,
+	claims []*messageClaim) (live []storedMessage, err error) {
 	keys := make([][]byte, len(claims))
 	for i, c := range claims {
 		keys[i] = l.s.Keys.Key(layout.FamilyMessage, c.seq)
@@ -272,8 +273,8 @@ func (l *claimedMessageReader) headers(r engine.Reader, claims []*messageClaim) 
 
 // bodies reads the bodies of messages, as far as the limits and the memory allow, and returns these messages
 // in live. rest are the claims of the other messages.
-func (l *claimedMessageReader) bodies(r engine.Reader, list []storedMessage) (live []storedMessage,
-	rest []*messageClaim, err error) {
+func (l *claimedMessageReader) bodies(r engine.Reader,
+	list []storedMessage) (live []storedMessage, rest []*messageClaim, err error) {
 	keys, bytesOf := make([][]byte, 0, len(list)), int64(0)
 	for i := range list {
 		bytesOf += list[i].Size
@@ -331,7 +332,7 @@ func (l *claimedMessageReader) releaseMemory() {
 
 // removeAll deletes the claimed messages in list durably, ends the claims, and gives each element of out a
 // token that no lock has. If it fails, the claims remain.
-func (s *messageStore) removeAll(ctx context.Context, list []storedMessage, out []Delivery) error {
+func (s *messageStoreState) removeAll(ctx context.Context, list []storedMessage, out []Delivery) error {
 	err := s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *messageTx) error {
 		p, err := w.partOf(s)
 		if err != nil {
@@ -358,7 +359,7 @@ func (s *messageStore) removeAll(ctx context.Context, list []storedMessage, out 
 
 // lockAll locks the messages of list, which the caller has claimed (reserved in memory), and sets the token
 // and the end of each lock in out.
-func (s *messageStore) lockAll(list []storedMessage, out []Delivery) error {
+func (s *messageStoreState) lockAll(list []storedMessage, out []Delivery) error {
 	until := saturate(s.now(), millis(s.e.properties.Load().LockDuration))
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -384,7 +385,7 @@ func (s *messageStore) lockAll(list []storedMessage, out []Delivery) error {
 
 // unclaimAll ends the claims of an operation on messages (see messageClaim), so that receivers can get the
 // messages again.
-func (s *messageStore) unclaimAll(list []storedMessage) {
+func (s *messageStoreState) unclaimAll(list []storedMessage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, m := range list {

@@ -57,7 +57,7 @@ type SessionRequest struct {
 
 // Receiver receives messages from one message store. A session receiver holds the lock of one session.
 type Receiver struct {
-	s     *messageStore
+	s     *messageStoreState
 	o     ReceiverOptions
 	ended chan struct{}
 	lock  *sessionLock // nil: it has no session
@@ -93,7 +93,7 @@ func (q *Queues) OpenReceiver(ctx context.Context, a entity.Address, o ReceiverO
 }
 
 // checkOptions validates the options of a new receiver.
-func (s *messageStore) checkOptions(o *ReceiverOptions) error {
+func (s *messageStoreState) checkOptions(o *ReceiverOptions) error {
 	if err := s.readable(); err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func (s *messageStore) checkOptions(o *ReceiverOptions) error {
 }
 
 // forwardingError returns the error for receiving from an entity that forwards its messages.
-func (s *messageStore) forwardingError() *entity.Error {
+func (s *messageStoreState) forwardingError() *entity.Error {
 	return s.NotAllowed("Messages of an entity that forwards them cannot be received.")
 }
 
@@ -206,8 +206,8 @@ func (r *Receiver) TryReceive(ctx context.Context, max int) ([]Delivery, error) 
 // tryReceive does the work of TryReceive. If there is too little memory for the next message, it returns the
 // number of bytes that the message needs, so that the caller can wait for them. paid is the number of bytes
 // that the caller has already taken for the next message, or 0.
-func (r *Receiver) tryReceive(ctx context.Context, max int, paid int64) (list []Delivery, need int64,
-	err error) {
+func (r *Receiver) tryReceive(ctx context.Context, max int,
+	paid int64) (list []Delivery, need int64, err error) {
 	if err := r.Err(); err != nil {
 		return nil, 0, err
 	}

@@ -19,12 +19,12 @@ import (
 // start is the time of the server's clock at the beginning of each test.
 var start = time.UnixMilli(1_700_000_000_500).UTC()
 
-// testHost is a server for tests that has only queues and topics: a host on a disk in memory, with a clock
+// testServer is a server for tests that has only queues and topics: a host on a disk in memory, with a clock
 // that the test moves. Its methods fail the test if an operation fails.
-type testHost struct {
+type testServer struct {
 	t    testing.TB
 	ctx  context.Context
-	fs   *testdisk.Disk
+	fs   *testdisk.EngineStorage
 	base *ttl.VirtualClock
 	opts Options
 	q    *Queues
@@ -35,14 +35,14 @@ type testHost struct {
 	auto bool
 }
 
-func newTestHost(t testing.TB, o Options) *testHost {
+func newTestHost(t testing.TB, o Options) *testServer {
 	t.Helper()
 	return newWorldOn(t, testdisk.NewCrashable(t), o)
 }
 
-func newWorldOn(t testing.TB, fs *testdisk.Disk, o Options) *testHost {
+func newWorldOn(t testing.TB, fs *testdisk.EngineStorage, o Options) *testServer {
 	t.Helper()
-	w := &testHost{t: t, ctx: t.Context(), fs: fs, base: ttl.NewManual(start), opts: o}
+	w := &testServer{t: t, ctx: t.Context(), fs: fs, base: ttl.NewManual(start), opts: o}
 	w.open()
 	t.Cleanup(func() {
 		w.check()
@@ -52,7 +52,7 @@ func newWorldOn(t testing.TB, fs *testdisk.Disk, o Options) *testHost {
 }
 
 // check fails the test if stored keys of queues and topics contradict each other.
-func (w *testHost) check() {
+func (w *testServer) check() {
 	w.t.Helper()
 	w.must(w.q.Check(context.Background(), func(err error) bool {
 		w.t.Error(err)
@@ -60,12 +60,12 @@ func (w *testHost) check() {
 	}))
 }
 
-func (w *testHost) open() {
+func (w *testServer) open() {
 	w.t.Helper()
 	w.openOn(w.fs)
 }
 
-func (w *testHost) openOn(fs *testdisk.Disk) {
+func (w *testServer) openOn(fs *testdisk.EngineStorage) {
 	w.t.Helper()
 	e, err := fs.OpenAt(w.ctx, w.base)
 	w.must(err)
@@ -73,19 +73,19 @@ func (w *testHost) openOn(fs *testdisk.Disk) {
 	o := host.Options{Clock: ttl.NewVirtualClock(w.base), Wall: w.base, ManualReaper: !w.auto}
 	var over engine.Engine = e
 	if storedLocksTested(w.t) && !engine.IsShared(e) {
-		over = sharedEngine{e}
+		over = fakeSharedEngine{e}
 	}
 	w.h, err = host.Open(w.ctx, over, o, w.q.Tenant())
 	w.must(err)
 }
 
-func (w *testHost) reopen() {
+func (w *testServer) reopen() {
 	w.t.Helper()
 	w.must(w.h.Close())
 	w.open()
 }
 
-func (w *testHost) must(err error) {
+func (w *testServer) must(err error) {
 	w.t.Helper()
 	if err != nil {
 		w.t.Fatal(err)
@@ -93,7 +93,7 @@ func (w *testHost) must(err error) {
 }
 
 // fails fails the test unless err is an *entity.Error with this code.
-func (w *testHost) fails(err error, code entity.ErrorCode) {
+func (w *testServer) fails(err error, code entity.ErrorCode) {
 	w.t.Helper()
 	if err == nil || entity.ErrorCodeOf(err) != code {
 		w.t.Fatalf("the error is %v of code %d, not of code %d", err, entity.ErrorCodeOf(err), code)
@@ -109,24 +109,24 @@ func standard() entity.Properties {
 }
 
 // create creates an entity.
-func (w *testHost) create(kind entity.Kind, path string, p entity.Properties) {
+func (w *testServer) create(kind entity.Kind, path string, p entity.Properties) {
 	w.t.Helper()
 	_, err := w.q.Create(w.ctx, kind, path, p)
 	w.must(err)
 }
 
-func (w *testHost) change(path string, p entity.Properties) {
+func (w *testServer) change(path string, p entity.Properties) {
 	w.t.Helper()
 	_, err := w.q.Update(w.ctx, path, p)
 	w.must(err)
 }
 
-func (w *testHost) remove(path string) {
+func (w *testServer) remove(path string) {
 	w.t.Helper()
 	w.must(w.q.Delete(w.ctx, path))
 }
 
-func (w *testHost) queue(name string, change ...func(*entity.Properties)) {
+func (w *testServer) queue(name string, change ...func(*entity.Properties)) {
 	w.t.Helper()
 	p := standard()
 	for _, fn := range change {
@@ -135,7 +135,7 @@ func (w *testHost) queue(name string, change ...func(*entity.Properties)) {
 	w.create(entity.Queue, name, p)
 }
 
-func (w *testHost) update(name string, change ...func(*entity.Properties)) {
+func (w *testServer) update(name string, change ...func(*entity.Properties)) {
 	w.t.Helper()
 	p := standard()
 	for _, fn := range change {
@@ -145,17 +145,17 @@ func (w *testHost) update(name string, change ...func(*entity.Properties)) {
 }
 
 // at sets the server's clock to the time d after start. If tidy is set, it then runs the reaper.
-func (w *testHost) at(d time.Duration) {
+func (w *testServer) at(d time.Duration) {
 	w.t.Helper()
 	to := start.Add(d)
-	_, err := w.h.Instance().SetClock(w.ctx, ttl.ClockChange{Set: &to})
+	_, err := w.h.Instance().SetClock(w.ctx, ttl.ClockChangeRequest{Set: &to})
 	w.must(err)
 	if w.tidy {
 		w.sweep()
 	}
 }
 
-func (w *testHost) sweep() int {
+func (w *testServer) sweep() int {
 	w.t.Helper()
 	n, err := w.h.Instance().SweepNow(w.ctx)
 	w.must(err)
@@ -187,7 +187,7 @@ func due(d time.Duration) func(*message.Message) {
 // address returns the address of the queue, topic or subscription with this path.
 func address(path string) entity.Address { return entity.Address{Entity: path} }
 
-func (w *testHost) send(queue string, list ...*message.Message) {
+func (w *testServer) send(queue string, list ...*message.Message) {
 	w.t.Helper()
 	w.must(w.q.Send(w.ctx, address(queue), list, nil))
 }
@@ -206,7 +206,7 @@ func texts(list []Delivery) string {
 	return strings.Join(words, " ")
 }
 
-func (w *testHost) receiver(a entity.Address, o ReceiverOptions) *Receiver {
+func (w *testServer) receiver(a entity.Address, o ReceiverOptions) *Receiver {
 	w.t.Helper()
 	r, err := w.q.OpenReceiver(w.ctx, a, o)
 	w.must(err)
@@ -215,7 +215,7 @@ func (w *testHost) receiver(a entity.Address, o ReceiverOptions) *Receiver {
 }
 
 // take opens a receiver, receives up to 100 available messages without waiting, and closes the receiver.
-func (w *testHost) take(a entity.Address, o ReceiverOptions) []Delivery {
+func (w *testServer) take(a entity.Address, o ReceiverOptions) []Delivery {
 	w.t.Helper()
 	r, err := w.q.OpenReceiver(w.ctx, a, o)
 	w.must(err)
@@ -226,14 +226,14 @@ func (w *testHost) take(a entity.Address, o ReceiverOptions) []Delivery {
 }
 
 // lock receives the available messages of a queue in PeekLock mode, without waiting.
-func (w *testHost) lock(queue string) []Delivery {
+func (w *testServer) lock(queue string) []Delivery {
 	w.t.Helper()
 	return w.take(entity.Address{Entity: queue}, ReceiverOptions{})
 }
 
 // expect receives the available messages of a queue in PeekLock mode, and fails the test unless their
 // texts (see the function texts) are want.
-func (w *testHost) expect(queue, want string) []Delivery {
+func (w *testServer) expect(queue, want string) []Delivery {
 	w.t.Helper()
 	list := w.lock(queue)
 	if got := texts(list); got != want {
@@ -244,7 +244,7 @@ func (w *testHost) expect(queue, want string) []Delivery {
 
 // dead fails the test unless want lists the messages in the queue's dead-letter queue, as text:reason,
 // separated by blanks.
-func (w *testHost) dead(queue, want string) {
+func (w *testServer) dead(queue, want string) {
 	w.t.Helper()
 	list, err := w.q.Peek(
 		w.ctx,
@@ -263,7 +263,7 @@ func (w *testHost) dead(queue, want string) {
 
 // shows peeks all messages of a queue, and fails the test unless their texts (see the function texts) are
 // want.
-func (w *testHost) shows(queue, want string) []Delivery {
+func (w *testServer) shows(queue, want string) []Delivery {
 	w.t.Helper()
 	list, err := w.q.Peek(w.ctx, entity.Address{Entity: queue}, PeekOptions{Max: 10000, MaxBytes: 1 << 30})
 	w.must(err)
@@ -273,13 +273,13 @@ func (w *testHost) shows(queue, want string) []Delivery {
 	return list
 }
 
-func (w *testHost) settle(queue string, d Delivery, s Settlement) {
+func (w *testServer) settle(queue string, d Delivery, s Settlement) {
 	w.t.Helper()
 	w.must(w.q.Settle(w.ctx, entity.Address{Entity: queue}, d.Token, s, nil))
 }
 
 // loses tries to settle a message, and fails the test unless the error is CodeMessageLockLost.
-func (w *testHost) loses(queue string, d Delivery, s Settlement) {
+func (w *testServer) loses(queue string, d Delivery, s Settlement) {
 	w.t.Helper()
 	w.fails(w.q.Settle(w.ctx, entity.Address{Entity: queue}, d.Token, s, nil), entity.CodeMessageLockLost)
 }

@@ -46,7 +46,7 @@ func (q *Queues) setRule(ctx context.Context, subscription string, r entity.Rule
 	err := q.changeRules(
 		ctx,
 		subscription,
-		func(e *entityState, t *host.CatalogChange, now int64) (*record.RuleList, error) {
+		func(e *entityState, t *host.CatalogTxn, now int64) (*record.RuleList, error) {
 			set := e.rules.Load()
 			at, there := set.Find(r.Name)
 			switch {
@@ -75,7 +75,7 @@ func (q *Queues) setRule(ctx context.Context, subscription string, r entity.Rule
 // DeleteRule deletes a rule. It fails with CodeRuleNotFound if there is none. It does not count as activity
 // of the subscription.
 func (q *Queues) DeleteRule(ctx context.Context, subscription, name string) error {
-	drop := func(e *entityState, t *host.CatalogChange, _ int64) (*record.RuleList, error) {
+	drop := func(e *entityState, t *host.CatalogTxn, _ int64) (*record.RuleList, error) {
 		if _, there := e.rules.Load().Find(name); !there {
 			return nil, ruleNotFound(e, name)
 		}
@@ -99,12 +99,12 @@ func ruleName(e *entityState, name string) string {
 // changeRules changes the rules of a subscription in one transaction. fn writes the change and returns the
 // rules that the subscription has then. No message is published to the topic during that transaction.
 func (q *Queues) changeRules(ctx context.Context, subscription string,
-	fn func(e *entityState, t *host.CatalogChange, now int64) (*record.RuleList, error)) error {
+	fn func(e *entityState, t *host.CatalogTxn, now int64) (*record.RuleList, error)) error {
 	return host.RetryMoved(func() error { return q.changeRulesOnce(ctx, subscription, fn) })
 }
 
 func (q *Queues) changeRulesOnce(ctx context.Context, subscription string,
-	fn func(e *entityState, t *host.CatalogChange, now int64) (*record.RuleList, error)) error {
+	fn func(e *entityState, t *host.CatalogTxn, now int64) (*record.RuleList, error)) error {
 	m, leave, err := q.manage(ctx)
 	if err != nil {
 		return err
@@ -117,7 +117,7 @@ func (q *Queues) changeRulesOnce(ctx context.Context, subscription string,
 	var set *record.RuleList
 	var version uint64
 	before, now := e.rules.Load(), m.in.Clock().Millis()
-	err = m.in.Catalog().Change(ctx, func(t *host.CatalogChange) (err error) {
+	err = m.in.Catalog().Change(ctx, func(t *host.CatalogTxn) (err error) {
 		version = m.changeVersion(t, e.scope)
 		set, err = fn(e, t, now)
 		return err

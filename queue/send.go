@@ -219,7 +219,7 @@ func (q *Queues) CancelScheduled(ctx context.Context, at entity.Address, numbers
 
 // cancelled updates the time at which the next scheduled message is due, after scheduled messages have been
 // canceled. If several servers share the engine, that time is stored, and may be too early.
-func (s *messageStore) cancelled(ctx context.Context) error {
+func (s *messageStoreState) cancelled(ctx context.Context) error {
 	if s.e.m.shared {
 		return nil
 	}
@@ -227,7 +227,7 @@ func (s *messageStore) cancelled(ctx context.Context) error {
 }
 
 // cancellable reads the header of a scheduled message that is not due yet, or returns CodeMessageNotFound.
-func (s *messageStore) cancellable(r engine.Reader, seq, now int64) (layout.MessageHeader, error) {
+func (s *messageStoreState) cancellable(r engine.Reader, seq, now int64) (layout.MessageHeader, error) {
 	h, ok, err := s.Header(r, seq)
 	// a message that is due is delivered
 	if err == nil && (!ok || h.State != layout.Scheduled || h.Due <= now) {
@@ -237,7 +237,7 @@ func (s *messageStore) cancellable(r engine.Reader, seq, now int64) (layout.Mess
 }
 
 // cancelScheduled deletes scheduled messages, or fails and deletes none.
-func (w *messageTx) cancelScheduled(s *messageStore, numbers []int64) error {
+func (w *messageTx) cancelScheduled(s *messageStoreState, numbers []int64) error {
 	p, err := w.partOf(s)
 	if err != nil {
 		return err

@@ -76,12 +76,13 @@ func TestServersWakeReceivers(t *testing.T) {
 	for name, c := range map[string]struct {
 		set  func(*entity.Properties)
 		o    ReceiverOptions
-		then func(b *testHost)
+		then func(b *testServer)
 		want string
 	}{
-		"sent":         {plain, ReceiverOptions{}, func(b *testHost) { b.send("q", msg("A")) }, "A"},
-		"next session": {sessions, nextSession(), func(b *testHost) { b.send("q", msg("A", of("1"))) }, "A"},
-		"deleted":      {plain, ReceiverOptions{}, func(b *testHost) { b.remove("q") }, "gone"},
+		"sent": {plain, ReceiverOptions{}, func(b *testServer) { b.send("q", msg("A")) }, "A"},
+		"next session": {sessions, nextSession(),
+			func(b *testServer) { b.send("q", msg("A", of("1"))) }, "A"},
+		"deleted": {plain, ReceiverOptions{}, func(b *testServer) { b.remove("q") }, "gone"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, b := newServers(t, Options{})
@@ -121,7 +122,7 @@ func TestServersChangeEntities(t *testing.T) {
 	a, b := newServers(t, Options{})
 	a.create(entity.Topic, "t", standard())
 	var working sync.WaitGroup
-	for i, w := range []*testHost{a, b} {
+	for i, w := range []*testServer{a, b} {
 		working.Go(func() {
 			for n := range each {
 				path := fmt.Sprint("t/Subscriptions/s", i, ".", n)
@@ -143,7 +144,7 @@ func TestServersChangeEntities(t *testing.T) {
 		})
 	}
 	working.Wait()
-	describe := func(w *testHost) (lines string) {
+	describe := func(w *testServer) (lines string) {
 		list, err := w.q.List(w.ctx, entity.Subscription, "t", 0, 100)
 		w.must(err)
 		for _, e := range list {

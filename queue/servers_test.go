@@ -24,7 +24,7 @@ type sharedEngineHandle struct {
 func (sharedEngineHandle) Shared() bool { return true }
 
 // newServers returns two servers that share one engine and one clock.
-func newServers(t *testing.T, o Options) (a, b *testHost) {
+func newServers(t *testing.T, o Options) (a, b *testServer) {
 	t.Helper()
 	disk := testdisk.NewCrashable(t)
 	e, err := disk.Open(t.Context())
@@ -36,8 +36,8 @@ func newServers(t *testing.T, o Options) (a, b *testHost) {
 		t.Fatal(err)
 	}
 	base := ttl.NewManual(start)
-	server := func() *testHost {
-		w := &testHost{t: t, ctx: t.Context(), fs: disk, base: base, opts: o, q: New(o)}
+	server := func() *testServer {
+		w := &testServer{t: t, ctx: t.Context(), fs: disk, base: base, opts: o, q: New(o)}
 		door := shared.Door()
 		w.h, err = host.Open(w.ctx, sharedEngineHandle{door, door.(engine.Getter)},
 			host.Options{Clock: ttl.NewVirtualClock(base), ManualReaper: true}, w.q.Tenant())
@@ -51,15 +51,15 @@ func newServers(t *testing.T, o Options) (a, b *testHost) {
 }
 
 // pass moves the clock of all servers of the test forward by d.
-func (w *testHost) pass(d time.Duration) { w.base.Advance(d) }
+func (w *testServer) pass(d time.Duration) { w.base.Advance(d) }
 
 // TestServers checks that what one server does to messages and entities takes effect for the next
 // operation of another server.
 func TestServers(t *testing.T) {
 	t.Parallel()
 	q, s := entity.Address{Entity: "q"}, time.Second
-	for name, play := range map[string]func(a, b *testHost){
-		"an entity is found at once": func(a, b *testHost) {
+	for name, play := range map[string]func(a, b *testServer){
+		"an entity is found at once": func(a, b *testServer) {
 			a.queue("q")
 			b.send("q", msg("A"))
 			a.expect("q", "A")
@@ -67,7 +67,7 @@ func TestServers(t *testing.T) {
 			b.remove("q")
 			a.fails(a.q.Send(a.ctx, q, []*message.Message{msg("B")}, nil), entity.CodeEntityNotFound)
 		},
-		"a message has one holder": func(a, b *testHost) {
+		"a message has one holder": func(a, b *testServer) {
 			a.queue("q")
 			a.send("q", msg("A"), msg("B"), msg("C"))
 			r := a.receiver(q, ReceiverOptions{})
@@ -79,7 +79,7 @@ func TestServers(t *testing.T) {
 			b.expect("q", "C")
 			a.expect("q", "")
 		},
-		"the other server settles": func(a, b *testHost) {
+		"the other server settles": func(a, b *testServer) {
 			a.queue("q")
 			a.send("q", msg("A"), msg("B"), msg("C"), msg("D"))
 			d := a.expect("q", "A B C D")
@@ -99,7 +99,7 @@ func TestServers(t *testing.T) {
 			b.settle("q", e[0], Settlement{})
 			a.shows("q", "")
 		},
-		"a lock lapses and is renewed elsewhere": func(a, b *testHost) {
+		"a lock lapses and is renewed elsewhere": func(a, b *testServer) {
 			a.queue("q", lockFor(10*s))
 			a.send("q", msg("A"), msg("B"))
 			d := a.expect("q", "A B")
@@ -111,7 +111,7 @@ func TestServers(t *testing.T) {
 			a.loses("q", d[0], Settlement{})
 			a.settle("q", d[1], Settlement{})
 		},
-		"a server is killed": func(a, b *testHost) {
+		"a server is killed": func(a, b *testServer) {
 			a.queue("q", lockFor(10*s))
 			a.send("q", msg("A"), msg("B"))
 			a.expect("q", "A B")
@@ -120,7 +120,7 @@ func TestServers(t *testing.T) {
 			b.pass(10 * s)
 			b.expect("q", "A+1 B+1")
 		},
-		"sessions": func(a, b *testHost) {
+		"sessions": func(a, b *testServer) {
 			a.queue("q", sessions, lockFor(10*s))
 			a.send("q", msg("A", of("1")), msg("B", of("1")), msg("C", of("2")))
 			r := a.receiver(q, session("1"))
@@ -153,7 +153,7 @@ func TestServers(t *testing.T) {
 				a.t.Fatal(texts(got))
 			}
 		},
-		"deleted, but for what is locked": func(a, b *testHost) {
+		"deleted, but for what is locked": func(a, b *testServer) {
 			a.queue("q")
 			a.send("q", msg("A"), msg("B"))
 			r := a.receiver(q, ReceiverOptions{})
@@ -167,7 +167,7 @@ func TestServers(t *testing.T) {
 			}
 			b.shows("q", "A")
 		},
-		"described sessions": func(a, b *testHost) {
+		"described sessions": func(a, b *testServer) {
 			a.queue("q", sessions)
 			a.send("q", msg("A", of("1")), msg("B", of("1")))
 			r := a.receiver(q, session("1"))
@@ -179,7 +179,7 @@ func TestServers(t *testing.T) {
 				b.t.Fatal(list)
 			}
 		},
-		"scheduled": func(a, b *testHost) {
+		"scheduled": func(a, b *testServer) {
 			a.queue("q")
 			a.send("q", msg("A", due(s)), msg("B", due(2*s)))
 			b.pass(s)
@@ -188,7 +188,7 @@ func TestServers(t *testing.T) {
 			a.expect("q", "B")
 			b.expect("q", "")
 		},
-		"forwards": func(a, b *testHost) {
+		"forwards": func(a, b *testServer) {
 			a.queue("to")
 			b.queue("q", func(p *entity.Properties) { p.ForwardTo = "to" })
 			a.send("q", msg("A"))
@@ -198,7 +198,7 @@ func TestServers(t *testing.T) {
 			b.send("q", msg("C"))
 			b.expect("q", "C")
 		},
-		"what a server that has ended has not forwarded": func(a, b *testHost) {
+		"what a server that has ended has not forwarded": func(a, b *testServer) {
 			a.queue("to")
 			a.queue("q", func(p *entity.Properties) { p.ForwardTo = "to" })
 			m, err := b.q.dataset()
@@ -216,7 +216,7 @@ func TestServers(t *testing.T) {
 			b.sweep()
 			b.expect("to", "A")
 		},
-		"rules": func(a, b *testHost) {
+		"rules": func(a, b *testServer) {
 			a.create(entity.Topic, "t", standard())
 			a.create(entity.Subscription, "t/Subscriptions/s", standard())
 			b.send("t", msg("A"))
@@ -233,7 +233,7 @@ func TestServers(t *testing.T) {
 			a.send("t", msg("D", func(m *message.Message) { m.SetText(message.Subject, "x") }))
 			b.expect("t/Subscriptions/s", "D")
 		},
-		"properties": func(a, b *testHost) {
+		"properties": func(a, b *testServer) {
 			a.queue("q", lockFor(10*s))
 			b.send("q", msg("A"))
 			d := b.expect("q", "A")
@@ -248,7 +248,7 @@ func TestServers(t *testing.T) {
 			a.update("q", func(p *entity.Properties) { p.Status = entity.SendDisabled })
 			b.fails(b.q.Send(b.ctx, q, []*message.Message{msg("B")}, nil), entity.CodeEntityDisabled)
 		},
-		"idle": func(a, b *testHost) {
+		"idle": func(a, b *testServer) {
 			a.queue("q", func(p *entity.Properties) { p.AutoDeleteOnIdle = 5 * time.Minute })
 			a.queue("other", func(p *entity.Properties) { p.AutoDeleteOnIdle = 5 * time.Minute })
 			b.expect("q", "")
@@ -269,7 +269,7 @@ func TestServers(t *testing.T) {
 			_, err = b.q.Get(b.ctx, "q")
 			b.fails(err, entity.CodeEntityNotFound)
 		},
-		"transactions": func(a, b *testHost) {
+		"transactions": func(a, b *testServer) {
 			a.queue("q", lockFor(10*s))
 			a.send("q", msg("A"), msg("B"))
 			d := b.expect("q", "A B")

@@ -110,7 +110,7 @@ func (r *Receiver) lockNext(ctx context.Context) (bool, error) {
 
 // freeSession returns the first unlocked session whose first message has a number not less than from. head
 // is the number of that message, or 0 if there is no such session.
-func (s *messageStore) freeSession(ctx context.Context, from int64) (id string, head int64, err error) {
+func (s *messageStoreState) freeSession(ctx context.Context, from int64) (id string, head int64, err error) {
 	rg := engine.Prefix(s.Keys.Family(layout.FamilyHead))
 	rg.Start = s.Keys.Key(layout.FamilyHead, from)
 	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) (err error) {
@@ -142,8 +142,8 @@ func (s *messageStore) freeSession(ctx context.Context, from int64) (id string, 
 
 // firstAlive returns the number of the first message of a session that has not expired, or 0 if there is
 // none. It claims the expired messages before it, unless the reaper is paused.
-func (s *messageStore) firstAlive(ctx context.Context, id string) (first int64, dead []*messageClaim,
-	err error) {
+func (s *messageStoreState) firstAlive(ctx context.Context,
+	id string) (first int64, dead []*messageClaim, err error) {
 	now, paused := s.now(), s.e.m.in.ReaperPaused()
 	prefix := s.ReadyPrefix(id)
 	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) error {
@@ -258,7 +258,7 @@ func (r *Receiver) SetSessionState(ctx context.Context, state []byte, tx *Transa
 
 // maxState is the maximal size of a session state in bytes: 256 KB, or 1 MB if the entity allows messages
 // of more than 256 KB.
-func (s *messageStore) maxState() int {
+func (s *messageStoreState) maxState() int {
 	if s.e.properties.Load().MaxMessageKB > 256 {
 		return 1 << 20
 	}

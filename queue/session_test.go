@@ -15,8 +15,8 @@ func TestSessions(t *testing.T) {
 	t.Parallel()
 	a := entity.Address{Entity: "q"}
 	s := time.Second
-	for name, play := range map[string]func(w *testHost){
-		"each to one receiver": func(w *testHost) {
+	for name, play := range map[string]func(w *testServer){
+		"each to one receiver": func(w *testServer) {
 			w.queue("q", sessions)
 			w.send("q", msg("A", of("1")), msg("B", of("2")), msg("C", of("1")))
 			r1, r2 := w.receiver(a, nextSession()), w.receiver(a, nextSession())
@@ -38,7 +38,7 @@ func TestSessions(t *testing.T) {
 				w.t.Fatal("not counted")
 			}
 		},
-		"lapsed": func(w *testHost) {
+		"lapsed": func(w *testServer) {
 			w.queue("q", sessions, lockFor(10*s), attempts(2))
 			w.send("q", msg("A", of("1")), msg("B", of("1")))
 			r := w.receiver(a, session("1"))
@@ -60,7 +60,7 @@ func TestSessions(t *testing.T) {
 				w.t.Fatal(got)
 			}
 		},
-		"state": func(w *testHost) {
+		"state": func(w *testServer) {
 			w.queue("q", sessions)
 			r := w.receiver(a, session("1"))
 			w.must(r.SetSessionState(w.ctx, []byte("x"), nil))
@@ -91,7 +91,7 @@ func TestSessions(t *testing.T) {
 				}
 			}
 		},
-		"listed": func(w *testHost) {
+		"listed": func(w *testServer) {
 			w.queue("q", sessions)
 			w.send("q", msg("A", of("b")), msg("B", of("a")), msg("C", of("a")), msg("D", of("c\x00")))
 			for _, id := range []string{"b", "bb", "d"} {
@@ -105,7 +105,7 @@ func TestSessions(t *testing.T) {
 				}
 			}
 		},
-		"locked to the end of time": func(w *testHost) {
+		"locked to the end of time": func(w *testServer) {
 			w.queue("q", sessions)
 			w.send("q", msg("A", of("1")), msg("B", of("1")))
 			r := w.receiver(a, session("1"))
@@ -122,7 +122,7 @@ func TestSessions(t *testing.T) {
 				w.t.Fatal(until)
 			}
 		},
-		"without one": func(w *testHost) {
+		"without one": func(w *testServer) {
 			w.queue("q", sessions)
 			w.queue("plain")
 			w.fails(w.q.Send(w.ctx, address("q"), []*message.Message{msg("A")}, nil), entity.CodeNotAllowed)
@@ -131,7 +131,7 @@ func TestSessions(t *testing.T) {
 			_, err = w.q.OpenReceiver(w.ctx, entity.Address{Entity: "plain"}, nextSession())
 			w.fails(err, entity.CodeNotAllowed)
 		},
-		"in order, the abandoned first": func(w *testHost) {
+		"in order, the abandoned first": func(w *testServer) {
 			w.queue("q", sessions)
 			w.send("q", msg("A", of("1")), msg("B", of("1")), msg("C", of("1")))
 			r := w.receiver(a, session("1"))
@@ -144,7 +144,7 @@ func TestSessions(t *testing.T) {
 				w.t.Fatal(texts(d))
 			}
 		},
-		"oldest head first, expired ones aside": func(w *testHost) {
+		"oldest head first, expired ones aside": func(w *testServer) {
 			w.queue("q", sessions)
 			w.send("q", msg("A", of("1"), lives(s)), msg("B", of("2")), msg("C", of("1")))
 			w.send("q", msg("D", of("3"), lives(s)))

@@ -71,13 +71,13 @@ type pendingSettlement struct {
 	Settlement
 	token   message.UUID
 	claim   *messageClaim // if locks are in memory
-	outcome endedLockOutcome
+	outcome messageStateAfterLock
 	err     error
 }
 
 // beginSettling records that the entity is in use, and makes the reaper yield to the settlement until end is
 // called.
-func (s *messageStore) beginSettling() (end func()) {
+func (s *messageStoreState) beginSettling() (end func()) {
 	s.e.m.in.Enter()
 	now := s.now()
 	s.lastReceived.Store(now)
@@ -127,7 +127,7 @@ func settleTogether(list []pendingSettlement, run func(part []pendingSettlement,
 }
 
 // settleable fails if a settlement is invalid or the store does not allow it.
-func (s *messageStore) settleable(st *Settlement) error {
+func (s *messageStoreState) settleable(st *Settlement) error {
 	if err := s.readable(); err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func (s *messageStore) settleable(st *Settlement) error {
 }
 
 // settle settles a message whose lock the caller holds.
-func (w *messageTx) settle(s *messageStore, seq int64, st *Settlement) (endedLockOutcome, error) {
+func (w *messageTx) settle(s *messageStoreState, seq int64, st *Settlement) (messageStateAfterLock, error) {
 	p, err := w.partOf(s)
 	if err != nil {
 		return messageRemoved, err
@@ -163,7 +163,7 @@ func (w *messageTx) settle(s *messageStore, seq int64, st *Settlement) (endedLoc
 
 // settleHeader settles a message whose lock the caller holds, and whose header h the caller has read.
 func (w *messageTx) settleHeader(p *storeChanges, seq int64, h layout.MessageHeader,
-	st *Settlement) (endedLockOutcome, error) {
+	st *Settlement) (messageStateAfterLock, error) {
 	switch st.Outcome {
 	case Complete:
 		return messageRemoved, w.take(p, seq, &h)
@@ -215,8 +215,8 @@ func (q *Queues) RenewLocks(ctx context.Context, a entity.Address,
 
 // Locked returns the sequence number and the id of the message that a lock covers. Errors:
 // CodeMessageLockLost.
-func (q *Queues) Locked(ctx context.Context, a entity.Address, token message.UUID) (number int64, id string,
-	err error) {
+func (q *Queues) Locked(ctx context.Context, a entity.Address,
+	token message.UUID) (number int64, id string, err error) {
 	s, err := q.store(ctx, a)
 	if err != nil {
 		return 0, "", err
@@ -233,8 +233,8 @@ func (q *Queues) Locked(ctx context.Context, a entity.Address, token message.UUI
 
 // locked reads the message that a lock covers. m is nil if the lock is lost, or if the message has been
 // settled in the meantime.
-func (s *messageStore) locked(ctx context.Context, token message.UUID) (seq int64, m *message.Message,
-	err error) {
+func (s *messageStoreState) locked(ctx context.Context,
+	token message.UUID) (seq int64, m *message.Message, err error) {
 	seq, ok, err := s.locks.find(ctx, token)
 	if err != nil || !ok {
 		return 0, nil, err

@@ -13,17 +13,17 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// uncertainEngine is an engine whose transactions return an error although they are committed, while lost
-// is set.
-type uncertainEngine struct {
+// errorAfterCommitEngine is an engine whose transactions return an error although they are committed, while
+// lost is set.
+type errorAfterCommitEngine struct {
 	testdisk.Engine
 	shared bool
 	lost   atomic.Bool // read by the background work of the host, too
 }
 
-func (e *uncertainEngine) Shared() bool { return e.shared }
+func (e *errorAfterCommitEngine) Shared() bool { return e.shared }
 
-func (e *uncertainEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+func (e *errorAfterCommitEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) ([]engine.ScopePosition, error) {
 	at, err := e.Engine.Update(ctx, scopes, fn, ahead...)
 	if err == nil && e.lost.Load() {
@@ -40,8 +40,8 @@ func TestUncertainSettlement(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e := &uncertainEngine{Engine: inner, shared: shared}
-		w := &testHost{t: t, ctx: t.Context(), base: ttl.NewManual(start), q: New(Options{})}
+		e := &errorAfterCommitEngine{Engine: inner, shared: shared}
+		w := &testServer{t: t, ctx: t.Context(), base: ttl.NewManual(start), q: New(Options{})}
 		w.h, err = host.Open(w.ctx, e, host.Options{Clock: ttl.NewVirtualClock(w.base), ManualReaper: true},
 			w.q.Tenant())
 		w.must(err)

@@ -14,13 +14,13 @@ func storedLocksTested(t testing.TB) bool {
 	return os.Getenv("MAYFLY_TEST_SHARED") != "" || testdisk.Postgres(t)
 }
 
-// sharedEngine is an engine in memory that reports that other servers have it open as well. Locks are
-// therefore stored in it.
-type sharedEngine struct{ testdisk.Engine }
+// fakeSharedEngine is an engine in memory that reports that other servers have it open as well, although none
+// has. Locks are therefore stored in it.
+type fakeSharedEngine struct{ testdisk.Engine }
 
-func (sharedEngine) Shared() bool { return true }
+func (fakeSharedEngine) Shared() bool { return true }
 
-var _ engine.SharedEngine = sharedEngine{}
+var _ engine.SharedEngine = fakeSharedEngine{}
 
 // volatile skips a test that needs locks in memory if the tests run with locks that are stored in the
 // engine.

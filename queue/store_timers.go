@@ -15,7 +15,7 @@ import (
 // on its speed, because receives and the reaper make the due changes of their store themselves.
 type storeTimers struct {
 	*alarm.Alarm
-	m    *dataset
+	m    *loadedEntities
 	mu   sync.Mutex // guards the following fields
 	heap timerHeap
 	open []*Transaction
@@ -24,7 +24,7 @@ type storeTimers struct {
 // retryTimer is the number of milliseconds until a store is tried again after an error.
 const retryTimer = 1000
 
-func newTimers(m *dataset) *storeTimers {
+func newTimers(m *loadedEntities) *storeTimers {
 	t := &storeTimers{m: m}
 	t.Alarm = alarm.New(m.in.Clock(), t.tick)
 	return t
@@ -32,7 +32,7 @@ func newTimers(m *dataset) *storeTimers {
 
 // arm makes the timers call tick of a store at the millisecond at, or earlier if an earlier call is planned
 // already.
-func (t *storeTimers) arm(s *messageStore, at int64) {
+func (t *storeTimers) arm(s *messageStoreState, at int64) {
 	if at == host.Never {
 		return
 	}
@@ -69,7 +69,7 @@ func (t *storeTimers) tick(ctx context.Context, now int64) (first int64) {
 			t.mu.Unlock()
 			return first
 		}
-		s := heap.Pop(&t.heap).(*messageStore)
+		s := heap.Pop(&t.heap).(*messageStoreState)
 		t.mu.Unlock()
 		if _, err := s.tick(ctx); err != nil {
 			if entity.ErrorCodeOf(err) == entity.CodeEntityNotFound {
@@ -106,7 +106,7 @@ type storeTimer struct {
 }
 
 // timerHeap is a heap of stores by their wake-up times.
-type timerHeap []*messageStore
+type timerHeap []*messageStoreState
 
 // Len, Less, Swap, Push and Pop implement heap.Interface.
 func (w timerHeap) Len() int { return len(w) }
@@ -122,7 +122,7 @@ func (w timerHeap) Swap(i, j int) {
 
 // Push appends an element.
 func (w *timerHeap) Push(x any) {
-	s := x.(*messageStore)
+	s := x.(*messageStoreState)
 	s.timer.index = len(*w)
 	*w = append(*w, s)
 }

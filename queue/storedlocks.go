@@ -13,11 +13,11 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// storedLocks stores the locks of a store under keys of the engine. It implements deliverer, messageLocks and
-// sessionLocker. A receive is one transaction, and so is a settlement, on any of the servers. The state in
-// memory is used only to notify receivers: it consists of the receivers of this server that hold sessions,
-// and the time of the next change.
-type storedLocks struct{ *messageStore }
+// storedLocks stores the locks of a store under keys of the engine. It implements messageDeliverer,
+// messageLocks and sessionLocker. A receive is one transaction, and so is a settlement, on any of the
+// servers. The state in memory is used only to notify receivers: it consists of the receivers of this server
+// that hold sessions, and the time of the next change.
+type storedLocks struct{ *messageStoreState }
 
 // errDue is returned by a transaction that must not run before the store's lapsed locks have been ended and
 // its due scheduled messages have become active.
@@ -31,7 +31,7 @@ func (s storedLocks) run(ctx context.Context, fn func(w *messageTx, p *storeChan
 	keys = append(keys, s.Keys.Family(layout.FamilyCounters))
 	for {
 		err := s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *messageTx) error {
-			p, err := w.partOf(s.messageStore)
+			p, err := w.partOf(s.messageStoreState)
 			if err != nil {
 				return err
 			}
@@ -52,15 +52,15 @@ func (s storedLocks) run(ctx context.Context, fn func(w *messageTx, p *storeChan
 	}
 }
 
-func (s storedLocks) receive(ctx context.Context, r *Receiver, look, max int, paid int64) (receiveResult,
-	error) {
+func (s storedLocks) receive(ctx context.Context, r *Receiver, look, max int,
+	paid int64) (receiveResult, error) {
 	var got receiveResult
 	var live []storedMessage
-	reader := claimedMessageReader{s: s.messageStore, state: layout.Active, max: max, memory: r.o.Memory,
+	reader := claimedMessageReader{s: s.messageStoreState, state: layout.Active, max: max, memory: r.o.Memory,
 		paid: paid}
 	err := s.run(ctx, func(w *messageTx, p *storeChanges) error {
 		if r.lock != nil {
-			if err := w.holdsSession(s.messageStore, r.lock); err != nil {
+			if err := w.holdsSession(s.messageStoreState, r.lock); err != nil {
 				return err
 			}
 		}
@@ -75,7 +75,7 @@ func (s storedLocks) receive(ctx context.Context, r *Receiver, look, max int, pa
 			live, _, err = reader.bodies(w, live)
 		}
 		if err == nil {
-			err = w.purgeSome(s.messageStore, reader.expired)
+			err = w.purgeSome(s.messageStoreState, reader.expired)
 		}
 		if err != nil {
 			return err
@@ -112,7 +112,7 @@ func operations(seqs []int64) []*messageClaim {
 }
 
 // purgeSome purges expired messages, at most maxPurge. While the reaper is paused it purges none.
-func (w *messageTx) purgeSome(s *messageStore, list []*messageClaim) error {
+func (w *messageTx) purgeSome(s *messageStoreState, list []*messageClaim) error {
 	if w.m.in.ReaperPaused() {
 		return nil
 	}
@@ -128,8 +128,8 @@ func (w *messageTx) purgeSome(s *messageStore, list []*messageClaim) error {
 }
 
 // giveOut locks messages for a receiver, which may be nil, or deletes them in ReceiveAndDelete mode.
-func (w *messageTx) giveOut(p *storeChanges, list []storedMessage, mode ReceiveMode, r *Receiver) ([]Delivery,
-	error) {
+func (w *messageTx) giveOut(p *storeChanges, list []storedMessage, mode ReceiveMode,
+	r *Receiver) ([]Delivery, error) {
 	until := saturate(w.now, millis(p.e.properties.Load().LockDuration))
 	out := make([]Delivery, len(list))
 	if err := w.unlinkAll(p, list); err != nil {
@@ -178,11 +178,12 @@ func seqOfToken(t message.UUID) int64 { return int64(binary.BigEndian.Uint64(t[8
 func (s storedLocks) receiveNumbers(ctx context.Context, numbers []int64,
 	how receiveByNumberOptions) (list []Delivery,
 	err error) {
-	reader := claimedMessageReader{s: s.messageStore, state: how.state, all: how.state == layout.Deferred,
+	reader := claimedMessageReader{s: s.messageStoreState, state: how.state,
+		all: how.state == layout.Deferred,
 		max: len(numbers)}
 	err = s.run(ctx, func(w *messageTx, p *storeChanges) error {
 		if s.BySession {
-			if err := w.holdsSession(s.messageStore, how.holder.lock); err != nil {
+			if err := w.holdsSession(s.messageStoreState, how.holder.lock); err != nil {
 				return err
 			}
 		}
@@ -198,7 +199,7 @@ func (s storedLocks) receiveNumbers(ctx context.Context, numbers []int64,
 		seen := make(map[int64]bool)
 		for i := 0; err == nil && i < len(numbers); i++ {
 			var free bool
-			free, err = w.isFree(s.messageStore, numbers[i])
+			free, err = w.isFree(s.messageStoreState, numbers[i])
 			if err == nil && (!free || seen[numbers[i]]) {
 				err = s.MessageNotFound(numbers[i])
 			}
@@ -263,7 +264,7 @@ func (s storedLocks) settle(ctx context.Context, list []pendingSettlement) {
 		return s.run(ctx, func(w *messageTx, _ *storeChanges) error { return fn(w) }, s.ahead(tokens...)...)
 	}
 	settleTogether(list, run, func(w *messageTx, st *pendingSettlement) error {
-		p, err := w.partOf(s.messageStore)
+		p, err := w.partOf(s.messageStoreState)
 		if err != nil {
 			return err
 		}

@@ -105,7 +105,7 @@ func (s storedLocks) release(ctx context.Context, r *Receiver) {
 func (s storedLocks) releaseSession(ctx context.Context, held *sessionLock) error {
 	for done := false; !done; {
 		err := s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *messageTx) error {
-			p, err := w.partOf(s.messageStore)
+			p, err := w.partOf(s.messageStoreState)
 			if err != nil {
 				return err
 			}
@@ -128,7 +128,7 @@ func (s storedLocks) releaseSession(ctx context.Context, held *sessionLock) erro
 
 func (s storedLocks) releaseMessages(ctx context.Context, tokens []message.UUID) error {
 	return s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *messageTx) error {
-		p, err := w.partOf(s.messageStore)
+		p, err := w.partOf(s.messageStoreState)
 		if err != nil {
 			return err
 		}
@@ -153,7 +153,7 @@ func (s storedLocks) advance(ctx context.Context) (more bool, err error) {
 	var c layout.Counters
 	var last int64
 	err = s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *messageTx) (err error) {
-		c, last, err = w.advance(s.messageStore)
+		c, last, err = w.advance(s.messageStoreState)
 		return err
 	}, s.Keys.Family(layout.FamilyCounters))
 	s.mu.Lock()
@@ -162,7 +162,7 @@ func (s storedLocks) advance(ctx context.Context) (more bool, err error) {
 	}
 	s.mu.Unlock()
 	if err != nil {
-		s.e.m.timers.arm(s.messageStore, s.now()+retryTimer)
+		s.e.m.timers.arm(s.messageStoreState, s.now()+retryTimer)
 		return false, err
 	}
 	if s.noteCounters(&c); last > 0 {

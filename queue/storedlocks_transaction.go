@@ -39,7 +39,7 @@ type storedSettleStep struct {
 func (st *storedSettleStep) entities() []*entityState { return []*entityState{st.s.e} }
 
 func (st *storedSettleStep) apply(w *messageTx) error {
-	p, err := w.partOf(st.s.messageStore)
+	p, err := w.partOf(st.s.messageStoreState)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (st *storedSettleStep) end(err error) {
 	}
 	ctx := context.Background() // a rollback cannot be canceled; the engine limits the time
 	err = s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *messageTx) error {
-		p, err := w.partOf(s.messageStore)
+		p, err := w.partOf(s.messageStoreState)
 		if err != nil {
 			return err
 		}

@@ -20,7 +20,7 @@ const (
 // Transaction collects operations that Commit applies together or not at all: sends, settlements, scheduling
 // and canceling of messages, and changes of session state. Its methods are safe for concurrent use.
 type Transaction struct {
-	m     *dataset
+	m     *loadedEntities
 	until int64 // millisecond at which it is rolled back
 
 	mu    sync.Mutex // guards the following fields; locked before mutexes of stores

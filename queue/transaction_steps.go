@@ -72,7 +72,7 @@ func (w *messageTx) transfer(via, to *entityState, a *validatedMessage) error {
 
 // cancelScheduledStep deletes scheduled messages. The commit fails if one of them has become active before.
 type cancelScheduledStep struct {
-	s       *messageStore
+	s       *messageStoreState
 	numbers []int64
 }
 
@@ -108,8 +108,8 @@ func (s *sessionStateStep) end(error) {}
 // reserve assigns sequence numbers to messages that are scheduled in a transaction, because the sender
 // receives the numbers before the commit. The numbers are never used again, even if the transaction is
 // rolled back.
-func (s *messageStore) reserve(ctx context.Context, arrivals []validatedMessage) (numbers []int64,
-	err error) {
+func (s *messageStoreState) reserve(ctx context.Context,
+	arrivals []validatedMessage) (numbers []int64, err error) {
 	numbers = make([]int64, len(arrivals))
 	err = s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *messageTx) error {
 		p, err := w.partOf(s)

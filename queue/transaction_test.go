@@ -14,13 +14,13 @@ import (
 func TestTransaction(t *testing.T) {
 	t.Parallel()
 	a := entity.Address{Entity: "q"}
-	begin := func(w *testHost) *Transaction {
+	begin := func(w *testServer) *Transaction {
 		tx, err := w.q.Begin(w.ctx)
 		w.must(err)
 		return tx
 	}
-	for name, play := range map[string]func(w *testHost){
-		"committed": func(w *testHost) {
+	for name, play := range map[string]func(w *testServer){
+		"committed": func(w *testServer) {
 			w.queue("q", attempts(1))
 			w.queue("p")
 			w.send("q", msg("A"), msg("B"))
@@ -39,7 +39,7 @@ func TestTransaction(t *testing.T) {
 			w.fails(tx.Commit(w.ctx), entity.CodeNotAllowed)
 			w.fails(w.q.Send(w.ctx, address("p"), []*message.Message{msg("D")}, tx), entity.CodeNotAllowed)
 		},
-		"given up": func(w *testHost) {
+		"given up": func(w *testServer) {
 			w.queue("q")
 			w.send("q", msg("A"))
 			d := w.expect("q", "A")
@@ -51,7 +51,7 @@ func TestTransaction(t *testing.T) {
 			w.settle("q", d[0], Settlement{})
 			w.shows("q", "")
 		},
-		"fails as a whole": func(w *testHost) {
+		"fails as a whole": func(w *testServer) {
 			w.queue("q")
 			w.queue("p")
 			w.send("q", msg("A"))
@@ -64,7 +64,7 @@ func TestTransaction(t *testing.T) {
 			w.settle("q", d[0], Settlement{Outcome: Release})
 			w.expect("q", "A")
 		},
-		"ends by itself": func(w *testHost) {
+		"ends by itself": func(w *testServer) {
 			w.queue("q", lockFor(5*time.Minute))
 			w.send("q", msg("A"))
 			d := w.expect("q", "A")
@@ -76,7 +76,7 @@ func TestTransaction(t *testing.T) {
 			w.at(5 * time.Minute)
 			w.expect("q", "A+1")
 		},
-		"too large": func(w *testHost) {
+		"too large": func(w *testServer) {
 			w.queue("q")
 			tx := begin(w)
 			for i := range 100 {

@@ -15,7 +15,7 @@ import (
 // files named tx*.go write keys.
 type messageTx struct {
 	engine.Txn
-	m      *dataset
+	m      *loadedEntities
 	now    int64
 	moved  int64 // bytes of messages written so far
 	parts  []*storeChanges
@@ -25,10 +25,10 @@ type messageTx struct {
 
 // storeChanges is the part of a transaction that concerns one message store.
 type storeChanges struct {
-	*messageStore
+	*messageStoreState
 	layout.Counters
-	dirty  bool         // a key of the store was written
-	events []storeEvent // applied to the store once the transaction is durable
+	dirty  bool               // a key of the store was written
+	events []storeStateUpdate // applied to the store once the transaction is durable
 	// unlinked is the set of messages whose lock was ended and that have no index entries; nil: none.
 	unlinked map[int64]bool
 	// firsts holds the first active message of each session for which it is known; 0: the session has none.
@@ -36,28 +36,27 @@ type storeChanges struct {
 	firsts map[string]int64
 }
 
-// storeEvent is a change that a transaction has made to a store, by which the state in memory is updated once
-// the transaction is durable.
-type storeEvent struct {
-	kind   storeEventKind
+// storeStateUpdate is a change of a store's state in memory that a transaction makes once it is durable.
+type storeStateUpdate struct {
+	kind   storeStateUpdateKind
 	seq    int64
 	header layout.MessageHeader // of an arrived message
 	due    int64
 }
 
-// storeEventKind says what a storeEvent reports.
-type storeEventKind uint8
+// storeStateUpdateKind says what a storeStateUpdate changes.
+type storeStateUpdateKind uint8
 
 const (
-	arrived storeEventKind = iota // a message has become active
-	awaits                        // a message is scheduled
+	arrived storeStateUpdateKind = iota // a message has become active
+	awaits                              // a message is scheduled
 )
 
 // update runs one transaction on messages in the given engine scopes: those of the queues and topics that fn
 // changes. fn may be called more than once, each time with a new messageTx. When update returns, the changes
 // are durable, waiting receivers have been woken, and messages that have arrived in forwarding stores have
 // been forwarded. Errors are those of fn, and *entity.Error with CodeStorage or CodeCancelled.
-func (m *dataset) update(ctx context.Context, scopes [][]byte, fn func(w *messageTx) error,
+func (m *loadedEntities) update(ctx context.Context, scopes [][]byte, fn func(w *messageTx) error,
 	ahead ...[]byte) error {
 	w, err := m.transact(ctx, scopes, fn, ahead...)
 	if err == nil {
@@ -68,7 +67,7 @@ func (m *dataset) update(ctx context.Context, scopes [][]byte, fn func(w *messag
 
 // transact runs fn as one transaction that changes messages in the given engine scopes. Unlike update, it
 // does not forward messages that have arrived in entities with ForwardTo.
-func (m *dataset) transact(ctx context.Context, scopes [][]byte, fn func(w *messageTx) error,
+func (m *loadedEntities) transact(ctx context.Context, scopes [][]byte, fn func(w *messageTx) error,
 	ahead ...[]byte) (*messageTx, error) {
 	if err := m.gate.Share(ctx); err != nil {
 		return nil, wrap(err)
@@ -107,16 +106,16 @@ func (m *dataset) transact(ctx context.Context, scopes [][]byte, fn func(w *mess
 
 // begin returns a messageTx for the engine's transaction t, whose engine scopes must include those of all
 // stores that it changes.
-func (m *dataset) begin(t engine.Txn) *messageTx {
+func (m *loadedEntities) begin(t engine.Txn) *messageTx {
 	t.Enlarge() // for messages of 100 MB
 	return &messageTx{Txn: t, m: m, now: m.in.Clock().Millis()}
 }
 
 // partOf returns the part of the transaction that concerns a store. It fails with CodeEntityNotFound if the
 // store no longer exists.
-func (w *messageTx) partOf(s *messageStore) (*storeChanges, error) {
+func (w *messageTx) partOf(s *messageStoreState) (*storeChanges, error) {
 	for _, p := range w.parts {
-		if p.messageStore == s {
+		if p.messageStoreState == s {
 			return p, nil
 		}
 	}
@@ -128,7 +127,7 @@ func (w *messageTx) partOf(s *messageStore) (*storeChanges, error) {
 		w.now = c.Latest
 		s.recordTime(w.now)
 	}
-	p := &storeChanges{messageStore: s, Counters: c}
+	p := &storeChanges{messageStoreState: s, Counters: c}
 	w.parts = append(w.parts, p)
 	return p, nil
 }
@@ -216,7 +215,7 @@ func (w *messageTx) put(p *storeChanges, seq int64, h *layout.MessageHeader, bod
 		if w.m.shared {
 			p.Wake(h.Due)
 		}
-		p.events = append(p.events, storeEvent{kind: awaits, due: h.Due})
+		p.events = append(p.events, storeStateUpdate{kind: awaits, due: h.Due})
 	}
 	return nil
 }
@@ -274,7 +273,7 @@ func (w *messageTx) link(p *storeChanges, seq int64, h *layout.MessageHeader) er
 	if p.Sub == entity.Main {
 		w.Set(p.ExpiryKey(seq, h), nil)
 	}
-	p.events = append(p.events, storeEvent{kind: arrived, seq: seq, header: *h})
+	p.events = append(p.events, storeStateUpdate{kind: arrived, seq: seq, header: *h})
 	return nil
 }
 

@@ -11,7 +11,7 @@ import (
 // the lock first. Therefore all servers that share an engine agree on who holds the lock.
 
 // isFree reports whether a message has no stored lock.
-func (w *messageTx) isFree(s *messageStore, seq int64) (bool, error) {
+func (w *messageTx) isFree(s *messageStoreState, seq int64) (bool, error) {
 	if !w.m.shared {
 		return true, nil // the caller has claimed it
 	}
@@ -87,7 +87,7 @@ func (w *messageTx) lapseStored(p *storeChanges, seq int64, l *layout.Lock, at i
 }
 
 // unlockAll ends all locks of a store because its entity has changed. This does not count as a delivery.
-func (w *messageTx) unlockAll(s *messageStore) error {
+func (w *messageTx) unlockAll(s *messageStoreState) error {
 	p, err := w.partOf(s)
 	if err != nil {
 		return err
@@ -157,7 +157,7 @@ func (w *messageTx) heldLock(p *storeChanges, token message.UUID) (seq int64, l 
 // settleStored settles the message that a lock covers.
 func (w *messageTx) settleStored(p *storeChanges, seq int64, l *layout.Lock, st *Settlement) error {
 	w.dropLock(p, seq, l)
-	what, err := w.settle(p.messageStore, seq, st)
+	what, err := w.settle(p.messageStoreState, seq, st)
 	if err != nil || what != messageReady {
 		return err
 	}
@@ -184,7 +184,7 @@ func (w *messageTx) dropSessionLock(p *storeChanges, id string, l *layout.Lock) 
 
 // holdsSession fails with CodeSessionLockLost unless the session lock held is still stored and has not
 // lapsed.
-func (w *messageTx) holdsSession(s *messageStore, held *sessionLock) error {
+func (w *messageTx) holdsSession(s *messageStoreState, held *sessionLock) error {
 	if !w.m.shared {
 		return nil // the caller has checked the lock in memory
 	}
@@ -193,8 +193,8 @@ func (w *messageTx) holdsSession(s *messageStore, held *sessionLock) error {
 
 // endSession ends the lock of a session, with those of its messages. lapsed reports whether the lock has
 // lapsed, in which case deliveries are counted. done is false if messages are left for another transaction.
-func (w *messageTx) endSession(p *storeChanges, id string, l *layout.Lock, lapsed bool) (done bool,
-	err error) {
+func (w *messageTx) endSession(p *storeChanges, id string, l *layout.Lock,
+	lapsed bool) (done bool, err error) {
 	var list []int64
 	it := engine.Expect(w.Scan(engine.Prefix(p.Keys.HeldPrefix(id)), false), maxLapse+1)
 	for len(list) <= maxLapse && it.Next() {

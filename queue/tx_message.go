@@ -105,7 +105,7 @@ func (w *messageTx) insert(p *storeChanges, h *layout.MessageHeader, body []byte
 
 // arrive makes a scheduled message active. Its enqueued time is its due time. If the server was down at that
 // time, it is the time of the server's start. done is false if another transaction must continue.
-func (w *messageTx) arrive(s *messageStore, seq int64, due int64) (done bool, err error) {
+func (w *messageTx) arrive(s *messageStoreState, seq int64, due int64) (done bool, err error) {
 	p, err := w.partOf(s)
 	if err != nil {
 		return false, err
@@ -183,20 +183,20 @@ func (w *messageTx) modify(p *storeChanges, seq int64, h *layout.MessageHeader,
 	return nil
 }
 
-// endedLockOutcome is what becomes of a message when its lock ends.
-type endedLockOutcome uint8
+// messageStateAfterLock is the state in which a message is left when its lock ends.
+type messageStateAfterLock uint8
 
 const (
-	messageReady   endedLockOutcome = iota // it can be received again
-	messageKept                            // it is deferred
-	messageRemoved                         // it is no longer in its store
+	messageReady   messageStateAfterLock = iota // it can be received again
+	messageKept                                 // it is deferred
+	messageRemoved                              // it is no longer in its store
 )
 
 // returnMessage returns a message to its store after a failed delivery, and counts the delivery if counts is
 // set. The message can then be received again, unless it is dead-lettered because of MaxDeliveryCount, or
 // purged because it had expired at the time at. A deferred message stays deferred.
 func (w *messageTx) returnMessage(p *storeChanges, seq int64, h *layout.MessageHeader, at int64, counts bool,
-	list []message.ApplicationProperty) (endedLockOutcome, error) {
+	list []message.ApplicationProperty) (messageStateAfterLock, error) {
 	if err := w.modify(p, seq, h, list); err != nil {
 		return messageRemoved, err
 	}
@@ -218,8 +218,8 @@ func (w *messageTx) returnMessage(p *storeChanges, seq int64, h *layout.MessageH
 
 // deferMessage defers a message, so that it can be received only by its sequence number. The deferral counts
 // as a delivery. If the message has reached MaxDeliveryCount, it is dead-lettered instead.
-func (w *messageTx) deferMessage(p *storeChanges, seq int64, h *layout.MessageHeader) (endedLockOutcome,
-	error) {
+func (w *messageTx) deferMessage(p *storeChanges, seq int64,
+	h *layout.MessageHeader) (messageStateAfterLock, error) {
 	if p.Sub == entity.Main {
 		h.Count++
 	}
@@ -238,7 +238,7 @@ func (w *messageTx) deferMessage(p *storeChanges, seq int64, h *layout.MessageHe
 
 // exhausted reports whether a message has reached its entity's MaxDeliveryCount. Deliveries of dead letters
 // are not counted.
-func (s *messageStore) exhausted(h *layout.MessageHeader) bool {
+func (s *messageStoreState) exhausted(h *layout.MessageHeader) bool {
 	return s.Sub == entity.Main && h.Count >= s.e.properties.Load().MaxDeliveryCount
 }
 
@@ -307,11 +307,13 @@ func millis(d time.Duration) int64 {
 
 // expires returns the millisecond at which a message of this store expires. It is host.Never for dead
 // letters and for messages that are not active.
-func (s *messageStore) expires(h *layout.MessageHeader) int64 {
+func (s *messageStoreState) expires(h *layout.MessageHeader) int64 {
 	if s.Sub != entity.Main || h.State != layout.Active {
 		return host.Never
 	}
 	return h.Deadline(millis(s.e.properties.Load().DefaultTTL))
 }
 
-func (s *messageStore) expired(h *layout.MessageHeader, at int64) bool { return s.expires(h) <= at }
+func (s *messageStoreState) expired(h *layout.MessageHeader, at int64) bool {
+	return s.expires(h) <= at
+}

@@ -28,7 +28,7 @@ var errInUse = errors.New("queue: the entity is in use")
 // storeUses stores the time of the last use of each entity with AutoDeleteOnIdle, so that other servers do
 // not delete it as idle. It skips an entity if the stored time (LastUse.Until) is not earlier than the last
 // use.
-func (m *dataset) storeUses(ctx context.Context, now int64) error {
+func (m *loadedEntities) storeUses(ctx context.Context, now int64) error {
 	if !m.shared {
 		return nil
 	}
@@ -92,7 +92,7 @@ func (e *entityState) learnUse(r engine.Reader) error {
 }
 
 // isIdle reports whether the idle deadline of an entity has passed.
-func (m *dataset) isIdle(ctx context.Context, e *entityState) (bool, error) {
+func (m *loadedEntities) isIdle(ctx context.Context, e *entityState) (bool, error) {
 	if !e.idleTooLong(m.in.Clock().Millis()) {
 		return false, nil
 	}
@@ -104,7 +104,7 @@ func (m *dataset) isIdle(ctx context.Context, e *entityState) (bool, error) {
 }
 
 // checkIdle fails with errInUse if another server uses an entity that is about to be deleted as idle.
-func (m *dataset) checkIdle(t *host.CatalogChange, e *entityState) error {
+func (m *loadedEntities) checkIdle(t *host.CatalogTxn, e *entityState) error {
 	if !m.shared {
 		return nil
 	}

@@ -24,7 +24,7 @@ var errOutdated = errors.New("queue: another server has changed the entity")
 // current fails with errOutdated if the state in memory of an entity whose scope the transaction t uses is
 // outdated, since another server has changed the entity. A deleted entity counts as current, since its stores
 // do not exist.
-func (m *dataset) current(t engine.Txn, scopes [][]byte) error {
+func (m *loadedEntities) current(t engine.Txn, scopes [][]byte) error {
 	if !m.shared {
 		return nil
 	}
@@ -40,7 +40,7 @@ func (m *dataset) current(t engine.Txn, scopes [][]byte) error {
 // changeVersion increments the version of a queue's or topic's engine scope, in the transaction that changes
 // its records, and returns the new one. Other servers see by it that their state in memory is outdated. If
 // only one server has the engine open, it does nothing.
-func (m *dataset) changeVersion(t engine.Txn, scope []byte) uint64 {
+func (m *loadedEntities) changeVersion(t engine.Txn, scope []byte) uint64 {
 	if !m.shared {
 		return 0
 	}
@@ -51,7 +51,7 @@ func (m *dataset) changeVersion(t engine.Txn, scope []byte) uint64 {
 
 // firstVersion sets the version of a new queue or topic, which the engine keeps for its scope, and returns
 // it. Other servers compare it with the version that they have in memory.
-func (m *dataset) firstVersion(t engine.Txn, scope []byte) uint64 {
+func (m *loadedEntities) firstVersion(t engine.Txn, scope []byte) uint64 {
 	if !m.shared {
 		return 0
 	}
@@ -61,7 +61,7 @@ func (m *dataset) firstVersion(t engine.Txn, scope []byte) uint64 {
 
 // created adds to the state in memory an entity that this server has just stored. parent is the topic of a
 // subscription.
-func (m *dataset) created(ctx context.Context, parent *entityState, rec record.EntityRecord,
+func (m *loadedEntities) created(ctx context.Context, parent *entityState, rec record.EntityRecord,
 	rules *record.RuleList,
 	version uint64) (e *entityState) {
 	m.recordTime(rec.Created)
@@ -81,7 +81,7 @@ func (m *dataset) created(ctx context.Context, parent *entityState, rec record.E
 }
 
 // refresh reads the records of the entities in memory again, after another server has changed some of them.
-func (m *dataset) refresh(ctx context.Context) error {
+func (m *loadedEntities) refresh(ctx context.Context) error {
 	if err := m.loading.Lock(ctx); err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (m *dataset) refresh(ctx context.Context) error {
 }
 
 // reread implements host.TenantState: it reads the records of entities again, after the catalog has changed.
-func (m *dataset) reread(ctx context.Context, r engine.Reader) error {
+func (m *loadedEntities) reread(ctx context.Context, r engine.Reader) error {
 	if err := m.loading.Lock(ctx); err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (m *dataset) reread(ctx context.Context, r engine.Reader) error {
 // newer. If complete is set, it also adds and removes queues and topics; the caller then holds the catalog's
 // lock, so that none can have been created or deleted since r was opened. Otherwise it only updates those
 // that are in memory, and their subscriptions. The caller holds m.loading.
-func (m *dataset) adoptAll(r engine.Reader, complete bool) error {
+func (m *loadedEntities) adoptAll(r engine.Reader, complete bool) error {
 	list, err := record.ReadAll(r, m.shared)
 	if err != nil {
 		return err
@@ -144,7 +144,8 @@ func (m *dataset) adoptAll(r engine.Reader, complete bool) error {
 // adoptOne updates one entity in memory from its record st, unless the entity in memory is newer. It loads an
 // entity that is not in memory if the entity's topic is in memory with an older version, or if complete is
 // set and the topic in memory is not newer; otherwise it returns nil for that entity.
-func (m *dataset) adoptOne(r engine.Reader, st *record.EntityWithRules, complete bool) (*entityState, error) {
+func (m *loadedEntities) adoptOne(r engine.Reader, st *record.EntityWithRules,
+	complete bool) (*entityState, error) {
 	e := m.numbered(st.Rec.Number)
 	if e == nil {
 		topic := m.numbered(st.Rec.Topic)
@@ -181,7 +182,7 @@ func (e *entityState) adopt(rec *record.EntityRecord, rules *record.RuleList) {
 
 // changed applies a change that this server has stored, by calling fn. It does nothing if adoptAll has
 // already applied the change.
-func (m *dataset) changed(ctx context.Context, top *entityState, version uint64, fn func()) {
+func (m *loadedEntities) changed(ctx context.Context, top *entityState, version uint64, fn func()) {
 	if !m.shared {
 		fn()
 		return
@@ -197,7 +198,7 @@ func (m *dataset) changed(ctx context.Context, top *entityState, version uint64,
 
 // learn reads which entities other servers have created or deleted. The caller does not hold the catalog's
 // lock.
-func (m *dataset) learn(ctx context.Context) error {
+func (m *loadedEntities) learn(ctx context.Context) error {
 	if !m.shared {
 		return nil
 	}

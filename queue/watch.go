@@ -17,14 +17,14 @@ import (
 // transaction itself reads the state that it needs.
 type sharedEngineWatcher struct {
 	*alarm.Alarm
-	m    *dataset
+	m    *loadedEntities
 	seen map[uint32]uint64 // LSN of each scope at the last read, by entity
 }
 
 // watchEvery is the interval of the watcher's reads in milliseconds.
 const watchEvery = int64(time.Second / time.Millisecond)
 
-func newWatcher(m *dataset) *sharedEngineWatcher {
+func newWatcher(m *loadedEntities) *sharedEngineWatcher {
 	w := &sharedEngineWatcher{m: m, seen: make(map[uint32]uint64)}
 	w.Alarm = alarm.New(m.in.Clock(), w.ring)
 	return w
@@ -52,7 +52,7 @@ func (w *sharedEngineWatcher) look(ctx context.Context) error {
 		return nil
 	}
 	var at []engine.ScopePosition
-	var counts map[*messageStore]layout.Counters
+	var counts map[*messageStoreState]layout.Counters
 	err := w.m.in.Engine().View(ctx, func(r engine.Reader) (err error) {
 		scopes := make([][]byte, len(awaited))
 		for i, e := range awaited {
@@ -71,7 +71,7 @@ func (w *sharedEngineWatcher) look(ctx context.Context) error {
 
 // wake wakes the callers that wait for entities which have changed since the last read.
 func (w *sharedEngineWatcher) wake(ctx context.Context, list []*entityState, at []engine.ScopePosition,
-	counts map[*messageStore]layout.Counters) error {
+	counts map[*messageStoreState]layout.Counters) error {
 	outdated := false
 	next := make(map[uint32]uint64, len(list))
 	for i, e := range list {
@@ -98,7 +98,7 @@ func (w *sharedEngineWatcher) wake(ctx context.Context, list []*entityState, at 
 // awaitedScopes implements host.TenantState.Awaited: it returns the engine scopes of the entities for whose
 // changes callers of this server wait. The host tells the dataset when another server has written to one of
 // them.
-func (m *dataset) awaitedScopes() (list [][]byte) {
+func (m *loadedEntities) awaitedScopes() (list [][]byte) {
 	for _, e := range m.list() {
 		if e.isAwaited() {
 			list = append(list, e.scope)
@@ -108,11 +108,11 @@ func (m *dataset) awaitedScopes() (list [][]byte) {
 }
 
 // reported implements host.TenantState.Changed: it makes the watcher read the engine at once.
-func (m *dataset) reported([]byte) { m.watcher.WakeUp() }
+func (m *loadedEntities) reported([]byte) { m.watcher.WakeUp() }
 
 // readCounters reads the counters of all message stores of entities.
-func readCounters(r engine.Reader, list []*entityState) (map[*messageStore]layout.Counters, error) {
-	var stores []*messageStore
+func readCounters(r engine.Reader, list []*entityState) (map[*messageStoreState]layout.Counters, error) {
+	var stores []*messageStoreState
 	var keys [][]byte
 	for _, e := range list {
 		for _, s := range e.stores {
@@ -121,7 +121,7 @@ func readCounters(r engine.Reader, list []*entityState) (map[*messageStore]layou
 			}
 		}
 	}
-	counts := make(map[*messageStore]layout.Counters, len(stores))
+	counts := make(map[*messageStoreState]layout.Counters, len(stores))
 	err := engine.GetEach(r, keys, func(i int, v []byte) (bool, error) {
 		if v == nil {
 			return true, nil // it was deleted
@@ -147,7 +147,7 @@ func (e *entityState) isAwaited() bool {
 }
 
 // wakeAll wakes all receivers that wait.
-func (s *messageStore) wakeAll() {
+func (s *messageStoreState) wakeAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.cursor.Waiters.WakeAll()
@@ -159,7 +159,7 @@ func (s *messageStore) wakeAll() {
 
 // isUnknown reports whether a queue or topic is stored but not in memory: another server has created it, and
 // the watcher has not found it yet.
-func (m *dataset) isUnknown(ctx context.Context, path string) (stored bool, err error) {
+func (m *loadedEntities) isUnknown(ctx context.Context, path string) (stored bool, err error) {
 	if !m.shared {
 		return false, nil
 	}

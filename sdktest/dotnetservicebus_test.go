@@ -20,7 +20,7 @@ const dotnetWorkers = 14
 // --workers N and --ws, and prints "ok NAME" or "FAIL NAME: why" for each case.
 func TestDotnetServiceBus(t *testing.T) {
 	t.Parallel()
-	runnable(t, scenarioSuite{needs: "MAYFLY_DOTNET_SERVICEBUS"})
+	runnable(t, scenarioProgram{needs: "MAYFLY_DOTNET_SERVICEBUS"})
 	expected := readExpectations(t, filepath.Join("upstream", "dotnet-servicebus", "expected-fail.txt"))
 	for _, way := range []string{"amqp", "ws"} {
 		t.Run(way, func(t *testing.T) {

@@ -23,14 +23,14 @@ const (
 	longestTTL   = 5 // seconds
 )
 
-// expectedExpiry says whether one version of a document must expire, must not expire, or may do either
+// expiryExpectation says whether one version of a document must expire, must not expire, or may do either
 // because the response to a write is missing.
-type expectedExpiry int
+type expiryExpectation int
 
 const (
-	open     expectedExpiry = iota // an answer never came: it may expire, or not
-	expires                        // it has an event, or will have one when its time comes
-	survives                       // it has none: it never expires, or was replaced or deleted in time
+	open     expiryExpectation = iota // an answer never came: it may expire, or not
+	expires                           // it has an event, or will have one when its time comes
+	survives                          // it has none: it never expires, or was replaced or deleted in time
 )
 
 // writtenVersion is one version of a document that the test has written.
@@ -39,7 +39,7 @@ type writtenVersion struct {
 	value  int // its number, which nothing else has
 	ttl    int // seconds; -1: for ever
 	ts     int64
-	fate   expectedExpiry
+	fate   expiryExpectation
 }
 
 func (l *writtenVersion) body() []byte {
@@ -272,7 +272,7 @@ func (m *expiringDocumentWriter) end(ctx context.Context, old *writtenVersion) e
 }
 
 // ifMortal returns f if the version can expire, and survives otherwise.
-func (l *writtenVersion) ifMortal(f expectedExpiry) expectedExpiry {
+func (l *writtenVersion) ifMortal(f expiryExpectation) expiryExpectation {
 	if l.ttl > 0 {
 		return f
 	}

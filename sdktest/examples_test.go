@@ -35,7 +35,7 @@ func TestExamples(t *testing.T) {
 	for _, e := range examples {
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()
-			runnable(t, scenarioSuite{tools: e.tools})
+			runnable(t, scenarioProgram{tools: e.tools})
 			dir := filepath.Join("..", "examples", e.dir)
 			argv := e.prepare(t, dir)
 			framework(t, dir, []string{"MAYFLY=" + binary}, argv[0], argv[1:]...)

@@ -51,7 +51,7 @@ func failureSummary(t *testing.T) *[]string {
 // appends the lines of its output that report failures to failures.
 func chromium(t *testing.T, failures *[]string, program string, s *Server, more ...string) {
 	t.Helper()
-	runnable(t, scenarioSuite{tools: append([]string{"chromium"}, nodeTools...)})
+	runnable(t, scenarioProgram{tools: append([]string{"chromium"}, nodeTools...)})
 	nodeProgram("explorer")(t)
 	path, err := exec.LookPath("chromium")
 	must(t, err)
@@ -76,7 +76,7 @@ func chromium(t *testing.T, failures *[]string, program string, s *Server, more 
 // the committed builds are equal.
 func TestExplorerBuild(t *testing.T) {
 	t.Parallel()
-	runnable(t, scenarioSuite{tools: nodeTools})
+	runnable(t, scenarioProgram{tools: nodeTools})
 	for _, build := range []struct{ sources, into, flag string }{
 		{"web", "dist", "--outDir"},
 		{"site", "docs", "--output"},

@@ -16,7 +16,7 @@ const frameworkTime = 15 * time.Minute
 
 // TestKombu runs kombu's own tests with its Service Bus transport, and a Celery application that uses it.
 func TestKombu(t *testing.T) {
-	runnable(t, scenarioSuite{tools: pythonTools})
+	runnable(t, scenarioProgram{tools: pythonTools})
 	dir := filepath.Join("servicebus", "frameworks", "kombu")
 	python, err := filepath.Abs(pythonWith(t, dir, "requirements.txt", ".venv"))
 	must(t, err)
@@ -54,7 +54,7 @@ func sdist(t *testing.T, dir, python, name string) string {
 // them with listeners.
 func TestSpring(t *testing.T) {
 	t.Parallel()
-	runnable(t, scenarioSuite{tools: javaTools})
+	runnable(t, scenarioProgram{tools: javaTools})
 	dir := filepath.Join("servicebus", "frameworks", "spring")
 	maven(t, dir)
 	b := startBus(t, "--memory")

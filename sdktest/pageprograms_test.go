@@ -10,8 +10,9 @@ import (
 	"testing"
 )
 
-// languageRunner describes how the example programs of one language on the documentation's pages are run.
-type languageRunner struct {
+// docPageProgramRunner describes how the example programs of one language on the documentation's pages are
+// run.
+type docPageProgramRunner struct {
 	suite string // whose SDKs they use; "": those that are in needs
 	needs string // the variable that names the program that runs them, if this machine may lack it
 	whole string // is in each program that is a whole one; "": each is
@@ -27,7 +28,7 @@ func named(name string) func(string) string { return func(string) string { retur
 
 var javaClass = regexp.MustCompile(`(?m)^(?:public )?(?:final )?class (\w+)`)
 
-var programs = map[string]languageRunner{
+var programs = map[string]docPageProgramRunner{
 	"go": {
 		suite: "Go", whole: "\npackage ", file: named("main.go"), bus: "azservicebus",
 		argv: func(t *testing.T, dir, file, code string, _ bool) []string {
@@ -80,7 +81,7 @@ func of(bus bool, folder string) string {
 // HTTPS.
 func (p *docPageEnvironment) runProgram(t *testing.T, b codeBlock) {
 	how := programs[b.language]
-	runnable(t, scenarioSuite{needs: how.needs})
+	runnable(t, scenarioProgram{needs: how.needs})
 	bus, list := strings.Contains(b.code, how.bus), suites
 	if bus {
 		list = busSuites

@@ -29,7 +29,7 @@ const busTime = 20 * time.Minute
 
 // busSuites lists the languages in which the scenarios of servicebus.md run. Python occurs twice, since
 // its SDK has synchronous and asynchronous clients.
-var busSuites = []scenarioSuite{
+var busSuites = []scenarioProgram{
 	{name: "Go", prepare: goProgram("./servicebus/go"), trust: trustByFile},
 	{name: "JavaScript", tools: nodeTools, prepare: nodeProgram("servicebus/js"), trust: trustByNode},
 	{name: "Python", tools: pythonTools, prepare: pythonProgram("servicebus/python"), trust: trustByRequests},
@@ -88,7 +88,7 @@ func deal(list map[string][]string, n int) []map[string][]string {
 
 // runBusSuite runs the scenarios in list in one language, with a server of its own. argv is the command of
 // the language's program.
-func runBusSuite(t *testing.T, s scenarioSuite, argv []string, list map[string][]string) {
+func runBusSuite(t *testing.T, s scenarioProgram, argv []string, list map[string][]string) {
 	bus := startBus(t, "--data", t.TempDir(),
 		"--servicebus-key", "RootManageSharedAccessKey:Manage:SAS_KEY_VALUE") // signatures are checked
 	ctx, cancel := context.WithTimeout(t.Context(), busTime)
@@ -193,8 +193,8 @@ func (b serviceBusServer) rest(t *testing.T, method, path, body string, headers 
 
 // restAs sends a request to Service Bus over HTTP with this token, and returns the status and the body of
 // the response. headers are names and values in turn.
-func (b serviceBusServer) restAs(t *testing.T, token, method, path, body string, headers ...string) (int,
-	string) {
+func (b serviceBusServer) restAs(t *testing.T, token, method, path, body string,
+	headers ...string) (int, string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

@@ -155,7 +155,7 @@ func TestJavaScenariosOfOneDatabase(t *testing.T) {
 //	balanced  direct mode, in which each connection goes to another server than the one before it, and each
 //	          client has connections of its own
 func runOfOneDatabase(t *testing.T, language string, ways ...string) {
-	s := suites[slices.IndexFunc(suites, func(s scenarioSuite) bool { return s.name == language })]
+	s := suites[slices.IndexFunc(suites, func(s scenarioProgram) bool { return s.name == language })]
 	postgresAddress(t)
 	runnable(t, s)
 	list := scenarioList(t, "scenarios.md")
@@ -173,7 +173,7 @@ func runOfOneDatabase(t *testing.T, language string, ways ...string) {
 }
 
 // runOnTwoServers runs the runner of a language over two servers of a new database.
-func runOnTwoServers(t *testing.T, s scenarioSuite, argv []string, list map[string][]string, way string) {
+func runOnTwoServers(t *testing.T, s scenarioProgram, argv []string, list map[string][]string, way string) {
 	database := sharedDatabase(t)
 	const ranges = "5"
 	open := func() *Server {

@@ -22,8 +22,8 @@ import (
 // runTime is the time limit for all scenarios in one language.
 const runTime = 10 * time.Minute
 
-// scenarioSuite describes the program that runs the scenarios in one language.
-type scenarioSuite struct {
+// scenarioProgram describes the program that runs the scenarios in one language.
+type scenarioProgram struct {
 	name    string   // as the tables of scenarios.md spell it
 	tools   []string // programs that have to be there
 	direct  bool     // the SDK has a direct mode
@@ -35,7 +35,7 @@ type scenarioSuite struct {
 
 // suites lists the languages in which the scenarios of scenarios.md run. The packages that prepare
 // installs are in folders that git ignores, and are used again in the next run.
-var suites = []scenarioSuite{
+var suites = []scenarioProgram{
 	{name: "Go", prepare: goProgram("./go"), trust: trustByFile},
 	{name: "JavaScript", tools: nodeTools, prepare: nodeProgram("js"), trust: trustByNode},
 	{name: "Python", tools: pythonTools, prepare: pythonProgram("python"), trust: trustByRequests},
@@ -99,7 +99,7 @@ func TestScenarios(t *testing.T) {
 
 // runnable skips the test if a program that the suite needs is not installed, or fails it if CI=true. It
 // always skips a suite whose scenario program must be named by an environment variable that is not set.
-func runnable(t *testing.T, s scenarioSuite) {
+func runnable(t *testing.T, s scenarioProgram) {
 	t.Helper()
 	if s.needs != "" && os.Getenv(s.needs) == "" {
 		t.Skipf("skipped: %s does not name the runner", s.needs)
@@ -137,7 +137,7 @@ func scenarioList(t *testing.T, file string) map[string][]string {
 
 // runSuite runs the scenarios of a language with a new server. way is http, https, or direct for direct
 // mode, in which the client first connects by HTTPS. argv is the command of the language's program.
-func runSuite(t *testing.T, s scenarioSuite, argv []string, list map[string][]string, way string,
+func runSuite(t *testing.T, s scenarioProgram, argv []string, list map[string][]string, way string,
 	ranges int) {
 	server := start(t, "--data", t.TempDir(), "--virtual-clock", "--ranges", strconv.Itoa(ranges))
 	cert := filepath.Join(t.TempDir(), "mayfly.pem")
@@ -168,7 +168,7 @@ func runSuite(t *testing.T, s scenarioSuite, argv []string, list map[string][]st
 
 // language returns the name of the suite's language as the tables of scenarios spell it: the suite's name
 // up to the first comma.
-func (s scenarioSuite) language() string {
+func (s scenarioProgram) language() string {
 	name, _, _ := strings.Cut(s.name, ",")
 	return name
 }
@@ -224,14 +224,15 @@ func outcomes(t *testing.T, runner *exec.Cmd, list map[string][]string, names ..
 func recreate(ctx context.Context, s *Server, how url.Values) error {
 	db, round := "dbs/"+how.Get("database"), how.Get("round")
 	gone := db + "/colls/c"
-	steps := []recreateStep{{"DELETE", gone, "", 204}}
+	steps := []recreateRequest{{"DELETE", gone, "", 204}}
 	if how.Get("whole") != "" {
-		steps = []recreateStep{{"DELETE", db, "", 204}, {"POST", "dbs", fmt.Sprintf(`{"id": %q}`, how.Get("database")), 201}}
+		recreated := fmt.Sprintf(`{"id": %q}`, how.Get("database"))
+		steps = []recreateRequest{{"DELETE", db, "", 204}, {"POST", "dbs", recreated, 201}}
 	}
-	steps = append(steps, recreateStep{"POST", db + "/colls",
+	steps = append(steps, recreateRequest{"POST", db + "/colls",
 		`{"id": "c", "partitionKey": {"paths": ["/pk"], "kind": "Hash", "version": 2}}`, 201})
 	for i := range 7 {
-		steps = append(steps, recreateStep{"POST", db + "/colls/c/docs",
+		steps = append(steps, recreateRequest{"POST", db + "/colls/c/docs",
 			fmt.Sprintf(`{"id": "r%s-%d", "pk": "k%d", "n": %d}`, round, i, i, i), 201})
 	}
 	for _, step := range steps {
@@ -253,9 +254,9 @@ func recreate(ctx context.Context, s *Server, how url.Values) error {
 	return nil
 }
 
-// recreateStep is one of the requests that the function recreate sends, and the expected status of the
+// recreateRequest is one of the requests that the function recreate sends, and the expected status of the
 // response.
-type recreateStep struct {
+type recreateRequest struct {
 	method, path, body string
 	status             int
 }

@@ -48,7 +48,7 @@ func TestServiceBusTransactionsProton(t *testing.T) {
 // JavaScript whose session windows are 2^32-1.
 func TestServiceBusTransactionsRhea(t *testing.T) {
 	t.Parallel()
-	runnable(t, scenarioSuite{tools: nodeTools})
+	runnable(t, scenarioProgram{tools: nodeTools})
 	b := startBus(t, "--memory")
 	b.create(t, "q")
 	argv := nodeProgram(filepath.Join("servicebus", "rhea"))(t)
@@ -67,7 +67,7 @@ func TestServiceBusTransactionsRhea(t *testing.T) {
 
 func protonProgram(t *testing.T) []string {
 	t.Helper()
-	runnable(t, scenarioSuite{tools: pythonTools})
+	runnable(t, scenarioProgram{tools: pythonTools})
 	return pythonProgram(filepath.Join("servicebus", "proton"))(t)
 }
 

@@ -31,7 +31,7 @@ type pythonTestSuite struct {
 // TestUpstreamPython runs the tests that are part of the source distributions of the Python SDKs.
 func TestUpstreamPython(t *testing.T) {
 	t.Parallel()
-	runnable(t, scenarioSuite{tools: pythonTools})
+	runnable(t, scenarioProgram{tools: pythonTools})
 	const host = "upstream.servicebus.test"
 	for name, p := range map[string]pythonTestSuite{
 		"servicebus": {

@@ -54,4 +54,4 @@ func (c *Container) Spend(now time.Time, charge float64) {
 
 // share returns this server's part of a throughput. Servers that share the data divide the throughput
 // evenly; they do not exchange how much of it they have used.
-func (ds *dataset) share(perSecond int) int { return max(perSecond/ds.in.ServerCount(), 1) }
+func (ds *openDataset) share(perSecond int) int { return max(perSecond/ds.in.ServerCount(), 1) }

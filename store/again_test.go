@@ -60,7 +60,7 @@ func TestLSNOfRecreatedContainer(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	reopen := func(fs *testdisk.Disk) {
+	reopen := func(fs *testdisk.EngineStorage) {
 		t.Helper()
 		checkClean(t, b.db)
 		b.close()

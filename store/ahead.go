@@ -43,7 +43,7 @@ func (c *Container) Forecast(ctx context.Context) (inspect.Forecast, error) {
 // a second at most.
 func (db *DB) Forecast(ctx context.Context) (inspect.Forecast, error) { return db.live().forecast(ctx) }
 
-func (ds *dataset) forecast(ctx context.Context) (inspect.Forecast, error) {
+func (ds *openDataset) forecast(ctx context.Context) (inspect.Forecast, error) {
 	ds.mu.RLock()
 	containers := ds.cat.containers
 	ds.mu.RUnlock()
@@ -61,7 +61,7 @@ func (ds *dataset) forecast(ctx context.Context) (inspect.Forecast, error) {
 
 // forecast adds the expiry times of the container's items to f. It stops early when the time limit of
 // watch has passed.
-func (c *Container) forecast(ctx context.Context, f *inspect.Forecast, watch *work.ScanLimiter) error {
+func (c *Container) forecast(ctx context.Context, f *inspect.Forecast, watch *work.ScanTimeLimiter) error {
 	c.ds.in.Enter()
 	defer c.ds.in.Leave()
 	if !c.state.Load().Policy().Active() {

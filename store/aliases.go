@@ -50,35 +50,35 @@ type Item = value.Item
 
 // Arguments and results of item operations.
 type (
-	Key             = value.Key
-	Scope           = value.Scope
-	ListOptions     = value.ListOptions
-	ReadOptions     = value.ReadOptions
-	WriteOptions    = value.WriteOptions
-	ImportOptions   = value.ImportOptions
-	Receipt         = value.Receipt
-	SessionPosition = value.SessionPosition
+	Key                   = value.Key
+	Scope                 = value.Scope
+	ListOptions           = value.ListOptions
+	ReadOptions           = value.ReadOptions
+	WriteOptions          = value.WriteOptions
+	ImportedItemTimestamp = value.ImportedItemTimestamp
+	Receipt               = value.Receipt
+	SessionTokenEntry     = value.SessionTokenEntry
 )
 
 // ParseImport splits a document whose properties say when it was written or when it expires ("_ts" or
 // "_mayfly") into the document without these properties and the import options that they stand for. The forms
 // of the two properties are described at value.ParseImport.
-func ParseImport(body []byte) (document []byte, o ImportOptions, err error) {
+func ParseImport(body []byte) (document []byte, o ImportedItemTimestamp, err error) {
 	return value.ParseImport(body)
 }
 
 // Operations, queries and their results.
 type (
-	Operation       = value.Operation
-	OperationKind   = value.OperationKind
-	OperationResult = value.OperationResult
-	Patch           = value.Patch
-	QueryRequest    = value.QueryRequest
-	QueryPage       = value.QueryPage
-	CrossPartition  = value.CrossPartition
-	Parameter       = value.Parameter
-	OrderValue      = value.OrderValue
-	ResumePosition  = value.ResumePosition
+	Operation          = value.Operation
+	OperationKind      = value.OperationKind
+	OperationResult    = value.OperationResult
+	Patch              = value.Patch
+	QueryRequest       = value.QueryRequest
+	QueryPage          = value.QueryPage
+	CrossPartitionMode = value.CrossPartitionMode
+	Parameter          = value.Parameter
+	OrderValue         = value.OrderValue
+	ResumePosition     = value.ResumePosition
 )
 
 // The kinds of operations, and whether a query may cross partitions.
@@ -128,7 +128,7 @@ const (
 	ChangeExpire  = feed.Expire
 )
 
-// LintCount is how often a lint rule (see definition.LintViolations) was broken by writes since Open.
+// LintCount is how often a lint rule (see definition.BrokenLintRules) was broken by writes since Open.
 // LastLintViolation is the latest such write.
 type (
 	LintCount         = lint.ViolationCount

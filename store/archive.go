@@ -10,7 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/transaction"
 )
 
-// Locks of a move to an archive (see transaction.LockedArchive): it holds the gates of both containers,
+// Locks of a move to an archive (see transaction.LockedContainerAndArchive): it holds the gates of both
+// containers,
 // shared. It takes them in the order in which the containers were created, as does every operation that
 // takes several gates exclusively. A container cannot be deleted while it is the archive of another, except
 // with the whole database.
@@ -38,9 +39,9 @@ func (c *Container) enterBoth(ctx context.Context, name string) (*container.Stat
 		first.leave()
 		return nil, nil, err
 	}
-	b := transaction.LockedArchive{From: &c.items, Name: c.name, State: c.state.Load(), To: &a.items,
+	b := transaction.LockedContainerAndArchive{From: &c.items, Name: c.name, State: c.state.Load(), To: &a.items,
 		ToState: a.state.Load()}
-	return b.State, &archiveSink{LockedArchive: b, c: c, archive: a}, nil
+	return b.State, &archiveSink{LockedContainerAndArchive: b, c: c, archive: a}, nil
 }
 
 // Purge moves an item that has expired, but is in the way of a write, to the container's expiry sink, in a
@@ -60,7 +61,7 @@ func (c *containerAdapter) Purge(ctx context.Context, s *container.Partition, ri
 
 // archiveSink is the expiry sink that moves expired items to the archive, another container.
 type archiveSink struct {
-	transaction.LockedArchive
+	transaction.LockedContainerAndArchive
 	c       *Container
 	archive *Container
 	ranges  []*container.Partition // of the archive; the transaction has their scopes

@@ -18,13 +18,13 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// expectedArchive is a container with an archive, which itself has an archive, together with a simple model
+// archiveRig is a container with an archive, which itself has an archive, together with a simple model
 // of its items that is updated second by second and does not use the store's rules of expiry.
-type expectedArchive struct {
+type archiveRig struct {
 	t     *testing.T
 	ctx   context.Context
 	r     *rand.Rand
-	fs    *testdisk.Disk
+	fs    *testdisk.EngineStorage
 	clock *ttl.VirtualClock
 	db    *store.DB
 	d     *store.Database
@@ -33,12 +33,12 @@ type expectedArchive struct {
 
 	def     int64 // the default: 0 off, -1 on
 	ceiling bool
-	live    map[string]*expectedArchiveItem // by partition key and id
-	dead    []string                        // versions that have expired, in any order
+	live    map[string]*archiveModelItem // by partition key and id
+	dead    []string                     // versions that have expired, in any order
 }
 
-// expectedArchiveItem is an item in the model: its version, its time of writing, its ttl and its lease.
-type expectedArchiveItem struct {
+// archiveModelItem is an item in the model: its version, its time of writing, its ttl and its lease.
+type archiveModelItem struct {
 	version     string
 	ts, own     int64
 	lease       int64
@@ -71,10 +71,10 @@ func TestRandomExpiryWithArchive(t *testing.T) {
 	}
 }
 
-func newExpectedArchive(t *testing.T, seed uint64) *expectedArchive {
-	m := &expectedArchive{t: t, ctx: context.Background(),
+func newExpectedArchive(t *testing.T, seed uint64) *archiveRig {
+	m := &archiveRig{t: t, ctx: context.Background(),
 		r: rand.New(rand.NewPCG(seed, 7)), fs: testdisk.NewCrashable(t),
-		live: map[string]*expectedArchiveItem{}, def: -1,
+		live: map[string]*archiveModelItem{}, def: -1,
 		clock: ttl.NewManual(time.Unix(1_700_000_000, 0))}
 	m.open()
 	var err error
@@ -102,14 +102,14 @@ func newExpectedArchive(t *testing.T, seed uint64) *expectedArchive {
 	return m
 }
 
-func (m *expectedArchive) open() {
+func (m *archiveRig) open() {
 	var err error
 	if m.db, err = openAt(m.ctx, m.fs, m.clock); err != nil {
 		m.t.Fatal(err)
 	}
 }
 
-func (m *expectedArchive) find() {
+func (m *archiveRig) find() {
 	var err error
 	if m.d, err = m.db.Database("db"); err == nil {
 		m.c, err = m.d.Container("c")
@@ -117,7 +117,7 @@ func (m *expectedArchive) find() {
 	m.check(err)
 }
 
-func (m *expectedArchive) archive(from, to string) {
+func (m *archiveRig) archive(from, to string) {
 	c, err := m.d.Container(from)
 	if err == nil {
 		_, err = c.ChangeSettings(m.ctx, func(s *store.ContainerSettings) error {
@@ -128,23 +128,23 @@ func (m *expectedArchive) archive(from, to string) {
 	m.check(err)
 }
 
-func (m *expectedArchive) check(err error) {
+func (m *archiveRig) check(err error) {
 	m.t.Helper()
 	if err != nil {
 		m.t.Fatal(err)
 	}
 }
 
-func (m *expectedArchive) sweep() {
+func (m *archiveRig) sweep() {
 	m.t.Helper()
 	_, err := m.db.SweepNow(m.ctx)
 	m.check(err)
 }
 
-func (m *expectedArchive) now() int64 { return m.clock.Now().Unix() }
+func (m *archiveRig) now() int64 { return m.clock.Now().Unix() }
 
 // judge moves the model's items that have expired by now from live to dead.
-func (m *expectedArchive) judge() {
+func (m *archiveRig) judge() {
 	for key, it := range m.live {
 		limit := it.own
 		if limit == 0 {
@@ -159,7 +159,7 @@ func (m *expectedArchive) judge() {
 }
 
 // step performs one random operation on both the container and the model.
-func (m *expectedArchive) step() {
+func (m *archiveRig) step() {
 	switch m.r.IntN(20) {
 	case 0, 1, 2, 3, 4, 5:
 		m.clock.Advance(time.Second)
@@ -186,14 +186,14 @@ func (m *expectedArchive) step() {
 	m.compare()
 }
 
-func (m *expectedArchive) draw() (pk, id string) {
+func (m *archiveRig) draw() (pk, id string) {
 	return fmt.Sprint("p", m.r.IntN(2)), fmt.Sprint("i", m.r.IntN(3))
 }
 
-func (m *expectedArchive) write() {
+func (m *archiveRig) write() {
 	p, id := m.draw()
 	m.n++
-	it := &expectedArchiveItem{version: fmt.Sprint("v", m.n), ts: m.now(), pk: p, id: id,
+	it := &archiveModelItem{version: fmt.Sprint("v", m.n), ts: m.now(), pk: p, id: id,
 		tag: fmt.Sprint("u", m.r.IntN(4))}
 	more := ""
 	if m.r.IntN(2) == 0 {
@@ -222,7 +222,7 @@ func (m *expectedArchive) write() {
 	m.live[p+id] = it
 }
 
-func (m *expectedArchive) lease() {
+func (m *archiveRig) lease() {
 	p, id := m.draw()
 	it := m.live[p+id]
 	var err error
@@ -232,7 +232,7 @@ func (m *expectedArchive) lease() {
 		}
 	} else {
 		seconds := 1 + m.r.IntN(12)
-		var l store.ItemLease
+		var l store.ExpirySuspension
 		if l, err = m.c.Lease(m.ctx, pk(p), id, seconds); it != nil {
 			if it.lease = m.now() + int64(seconds); l.Until != it.lease {
 				m.t.Errorf("a lease of %d seconds at %d ends at %d", seconds, m.now(), l.Until)
@@ -244,7 +244,7 @@ func (m *expectedArchive) lease() {
 	}
 }
 
-func (m *expectedArchive) remove() {
+func (m *archiveRig) remove() {
 	p, id := m.draw()
 	_, err := m.c.Delete(m.ctx, pk(p), id, store.WriteOptions{})
 	if alive := m.live[p+id] != nil; alive != (err == nil) || err != nil && !is(err, fault.CodeNotFound) {
@@ -253,7 +253,7 @@ func (m *expectedArchive) remove() {
 	delete(m.live, p+id)
 }
 
-func (m *expectedArchive) setDefault() {
+func (m *archiveRig) setDefault() {
 	m.def = []int64{0, -1, 3, 10}[m.r.IntN(4)]
 	spec := m.c.Info().Spec
 	spec.DefaultTTL = ttl.Seconds(m.def)
@@ -261,7 +261,7 @@ func (m *expectedArchive) setDefault() {
 	m.check(err)
 }
 
-func (m *expectedArchive) setCeiling() {
+func (m *archiveRig) setCeiling() {
 	m.ceiling = !m.ceiling
 	_, err := m.c.ChangeSettings(m.ctx, func(s *store.ContainerSettings) error {
 		s.TTLCeiling = m.ceiling
@@ -270,7 +270,7 @@ func (m *expectedArchive) setCeiling() {
 	m.check(err)
 }
 
-func (m *expectedArchive) split() {
+func (m *archiveRig) split() {
 	all := m.d.Containers()
 	c := all[m.r.IntN(len(all))]
 	if ranges := c.Ranges().Ranges; len(ranges) < 5 {
@@ -283,7 +283,7 @@ func (m *expectedArchive) split() {
 
 // compare checks that reads, lists, queries and counts of the container return the items that are live in
 // the model.
-func (m *expectedArchive) compare() {
+func (m *archiveRig) compare() {
 	m.t.Helper()
 	for _, p := range []string{"p0", "p1"} {
 		for _, id := range []string{"i0", "i1", "i2"} {
@@ -312,7 +312,7 @@ func (m *expectedArchive) compare() {
 }
 
 // end purges all expired items, and checks that each is in exactly one of the archives.
-func (m *expectedArchive) end() {
+func (m *archiveRig) end() {
 	if !m.t.Failed() {
 		m.sweep()
 		m.compare()
@@ -336,7 +336,7 @@ func (m *expectedArchive) end() {
 	m.check(m.db.Close())
 }
 
-func (m *expectedArchive) versions(name string) (list []string) {
+func (m *archiveRig) versions(name string) (list []string) {
 	c, err := m.d.Container(name)
 	m.check(err)
 	for row, err := range c.Rows(m.ctx, store.QueryRequest{Text: "SELECT * FROM c"}) {

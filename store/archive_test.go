@@ -456,7 +456,7 @@ func TestArchiveMoveCrash(t *testing.T) {
 	}
 }
 
-func checkMoveWreck(t *testing.T, fs *testdisk.Disk, now time.Time, expected []string) {
+func checkMoveWreck(t *testing.T, fs *testdisk.EngineStorage, now time.Time, expected []string) {
 	t.Helper()
 	ctx := context.Background()
 	b := &testStore{t: t, ctx: ctx, clock: ttl.NewManual(now)}

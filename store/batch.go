@@ -40,7 +40,7 @@ type BatchOptions struct {
 	// Session lists the positions that reads must have reached; otherwise the batch fails with
 	// CodeSessionNotAvailable and nothing is written. A batch that only writes ignores Session, as a single
 	// write does.
-	Session []SessionPosition
+	Session []SessionTokenEntry
 }
 
 // BatchResult contains the results of the operations of a batch.

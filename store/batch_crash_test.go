@@ -91,7 +91,7 @@ func crashBatch(ctx context.Context, c *store.Container, w, n int) error {
 
 // checkBatchWreck opens the store on a disk as a crash has left it, and fails if a batch has taken effect
 // only in part. least holds the number of the last acknowledged batch of each writer.
-func checkBatchWreck(t *testing.T, fs *testdisk.Disk, least []int64) {
+func checkBatchWreck(t *testing.T, fs *testdisk.EngineStorage, least []int64) {
 	t.Helper()
 	ctx := context.Background()
 	db, err := openAt(ctx, fs, ttl.NewManual(time.Unix(1_700_000_000, 0)))

@@ -265,7 +265,7 @@ func TestBatchIsRefused(t *testing.T) {
 		many[i] = one
 	}
 	big := op(store.OperationCreate, "", `{"id":"big","pk":"p","s":"`+strings.Repeat("x", 1100<<10)+`"}`)
-	ahead := []store.SessionPosition{{Range: "0", LSN: 1 << 40}, {Range: "1", LSN: 1 << 40}}
+	ahead := []store.SessionTokenEntry{{Range: "0", LSN: 1 << 40}, {Range: "1", LSN: 1 << 40}}
 	for name, c := range map[string]struct {
 		key  definition.PartitionKey
 		ops  []store.Operation

@@ -18,14 +18,14 @@ import (
 // scope, made under the catalog's lock. The change becomes visible in memory only when it is durable.
 
 // catalog holds the databases, containers, offers and small resources of a dataset, by several keys.
-// dataset.mu guards it.
+// openDataset.mu guards it.
 type catalog struct {
 	names      map[string]*Database
 	databases  []*Database // in order of creation
 	offers     []record.Offer
 	containers []*Container // of all databases, in order of creation
 	cids       map[uint32]*Container
-	resources  resource.CatalogResources
+	resources  resource.ResourcesByFamily
 }
 
 // catalogKinds returns the letters of the record kinds that the store keeps in the catalog.
@@ -39,7 +39,7 @@ func catalogKinds() string {
 }
 
 // loadCatalog reads the whole catalog.
-func (ds *dataset) loadCatalog(ctx context.Context) error {
+func (ds *openDataset) loadCatalog(ctx context.Context) error {
 	return ds.view(ctx, func(r engine.Reader) error {
 		cat, err := ds.readCatalog(r, nil)
 		if err == nil {
@@ -49,10 +49,10 @@ func (ds *dataset) loadCatalog(ctx context.Context) error {
 	})
 }
 
-// reread reads the whole catalog again, after another server has changed it (host.TenantState.Reload).
+// reread reads the whole catalog again, after another server has changed it (host.OpenedTenant.Reload).
 // Databases and containers that are in memory already keep their objects. A container whose stored record
 // has changed gets the new state.
-func (ds *dataset) reread(ctx context.Context, r engine.Reader) error {
+func (ds *openDataset) reread(ctx context.Context, r engine.Reader) error {
 	var changed []*Container
 	next, err := ds.readCatalog(r, func(c *Container, rec record.Container) error {
 		same, err := record.Same(&rec, &c.state.Load().Rec)
@@ -80,10 +80,10 @@ func (ds *dataset) reread(ctx context.Context, r engine.Reader) error {
 
 // readCatalog reads the whole catalog. Databases and containers that are in memory already keep their
 // objects. readCatalog calls known, unless it is nil, for each such container with its stored record.
-func (ds *dataset) readCatalog(r engine.Reader,
+func (ds *openDataset) readCatalog(r engine.Reader,
 	known func(*Container, record.Container) error) (*catalog, error) {
 	cat := &catalog{names: make(map[string]*Database), cids: make(map[uint32]*Container),
-		resources: make(resource.CatalogResources)}
+		resources: make(resource.ResourcesByFamily)}
 	for _, load := range []func(engine.Reader, *catalog) error{
 		ds.loadDatabases,
 		func(r engine.Reader, cat *catalog) error { return ds.loadContainers(r, cat, known) },
@@ -98,7 +98,7 @@ func (ds *dataset) readCatalog(r engine.Reader,
 }
 
 // setCatalog makes cat the catalog of the dataset. The caller holds mu or is the only user of the dataset.
-func (ds *dataset) setCatalog(cat *catalog) {
+func (ds *openDataset) setCatalog(cat *catalog) {
 	for _, d := range cat.databases {
 		d.containers, d.byName = nil, make(map[string]*Container)
 	}
@@ -109,7 +109,7 @@ func (ds *dataset) setCatalog(cat *catalog) {
 	ds.cat = *cat
 }
 
-func (ds *dataset) loadOffers(r engine.Reader, cat *catalog) error {
+func (ds *openDataset) loadOffers(r engine.Reader, cat *catalog) error {
 	err := host.ScanRecords(r, layout.KindOffer, func(_ []byte, rec record.Offer) error {
 		ds.loadMark(rec.TS)
 		cat.offers = append(cat.offers, rec)
@@ -119,7 +119,7 @@ func (ds *dataset) loadOffers(r engine.Reader, cat *catalog) error {
 	return err
 }
 
-func (ds *dataset) loadDatabases(r engine.Reader, cat *catalog) error {
+func (ds *openDataset) loadDatabases(r engine.Reader, cat *catalog) error {
 	err := host.ScanRecords(r, layout.KindDatabase, func(_ []byte, rec record.Database) (err error) {
 		d := ds.cat.names[rec.ID]
 		if d == nil || d.rec != rec {
@@ -137,7 +137,7 @@ func (ds *dataset) loadDatabases(r engine.Reader, cat *catalog) error {
 	return err
 }
 
-func (ds *dataset) loadContainers(r engine.Reader, cat *catalog,
+func (ds *openDataset) loadContainers(r engine.Reader, cat *catalog,
 	known func(*Container, record.Container) error) error {
 	owners := make(map[uint32]*Database, len(cat.databases))
 	for _, d := range cat.databases {
@@ -179,7 +179,7 @@ func (d *Database) loadContainer(r engine.Reader, rec record.Container) (*Contai
 }
 
 // add adds a container to every collection of the catalog that refers to containers. The caller holds
-// dataset.mu or is the only user of the dataset.
+// openDataset.mu or is the only user of the dataset.
 func (cat *catalog) add(c *Container) {
 	cat.containers = append(slices.Clip(cat.containers), c)
 	cat.cids[c.cid] = c
@@ -196,7 +196,7 @@ func (cat *catalog) remove(c *Container) {
 }
 
 // finishDrops removes the keys of containers whose drop was interrupted by a crash.
-func (ds *dataset) finishDrops(ctx context.Context) error {
+func (ds *openDataset) finishDrops(ctx context.Context) error {
 	var cids []uint32
 	err := ds.view(ctx, func(r engine.Reader) error {
 		return host.ScanRecords(r, layout.KindDrop, func(key []byte, _ struct{}) error {
@@ -216,7 +216,7 @@ func (ds *dataset) finishDrops(ctx context.Context) error {
 }
 
 // eraseContainer removes every key of a container that has left the catalog, and its drop record.
-func (ds *dataset) eraseContainer(ctx context.Context, cid uint32) error {
+func (ds *openDataset) eraseContainer(ctx context.Context, cid uint32) error {
 	_, err := ds.eng.Update(ctx, [][]byte{host.CatalogScope()}, func(t engine.Txn) error {
 		t.DeleteRange(layout.ContainerRange(cid))
 		t.Delete(layout.DropKey(cid))
@@ -240,7 +240,7 @@ func dropContainerRecords(t engine.Txn, c *Container, offers []record.Offer) err
 }
 
 // dropDatabaseRecords removes a database from the catalog. Its containers have been removed before.
-func dropDatabaseRecords(t *host.CatalogChange, d *Database, offers []record.Offer) {
+func dropDatabaseRecords(t *host.CatalogTxn, d *Database, offers []record.Offer) {
 	for _, o := range offers {
 		if o.Database == d.rec.Num && o.CID == 0 {
 			t.Delete(layout.OfferKey(o.Num))

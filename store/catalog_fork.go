@@ -15,7 +15,7 @@ import (
 )
 
 // removeDatabase removes a database and its containers from the catalog. The caller holds mu.
-func (cat *catalog) removeDatabase(d *Database, containers []*Container, families []record.ResourceFamily) {
+func (cat *catalog) removeDatabase(d *Database, containers []*Container, families []record.ResourceFamilyID) {
 	for _, c := range containers {
 		cat.remove(c)
 	}
@@ -33,7 +33,7 @@ func (cat *catalog) removeContainer(c *Container) {
 
 // announce writes drop records for the containers that are about to be copied, so that Open erases an
 // interrupted copy.
-func (b *forkedDatabase) announce(t *host.CatalogChange) {
+func (b *forkedDatabase) announce(t *host.CatalogTxn) {
 	for _, c := range b.containers {
 		t.Set(layout.DropKey(c.cid), []byte("{}"))
 	}
@@ -64,7 +64,7 @@ func (b *forkedDatabase) raiseLSNs(ctx context.Context, replaced []*Container) e
 // one transaction. The same transaction drops the containers in replaced, and the Cosmos database of the same
 // name that the copy replaces, if there is one. The caller holds the catalog's lock.
 func (b *forkedDatabase) commit(ctx context.Context, replaced []*Container) error {
-	return b.db.commitDrop(ctx, replaced, func(t *host.CatalogChange) error {
+	return b.db.commitDrop(ctx, replaced, func(t *host.CatalogTxn) error {
 		for _, c := range replaced {
 			if err := dropContainerRecords(t, c, b.db.cat.offers); err != nil {
 				return err
@@ -91,7 +91,7 @@ func (b *forkedDatabase) commit(ctx context.Context, replaced []*Container) erro
 		for _, f := range b.families {
 			for _, rec := range f.records {
 				rec.TS, rec.LSN = now, t.NextLSN(host.CatalogScope())
-				resource.Put(t, f.ResourceFamily, nil, rec)
+				resource.Put(t, f.ResourceFamilyID, nil, rec)
 			}
 		}
 		return nil
@@ -100,7 +100,7 @@ func (b *forkedDatabase) commit(ctx context.Context, replaced []*Container) erro
 
 // commitDatabase writes the record and the clock of the copied database, unless the copy goes into an
 // existing database.
-func (b *forkedDatabase) commitDatabase(t *host.CatalogChange, now int64) error {
+func (b *forkedDatabase) commitDatabase(t *host.CatalogTxn, now int64) error {
 	if b.into != nil {
 		return nil
 	}
@@ -113,7 +113,7 @@ func (b *forkedDatabase) commitDatabase(t *host.CatalogChange, now int64) error 
 
 // commitContainer writes a container's record. All of its ranges count as created with the container, because
 // the ranges from which they were split are not part of the copy.
-func (b *forkedDatabase) commitContainer(t *host.CatalogChange, c *Container) error {
+func (b *forkedDatabase) commitContainer(t *host.CatalogTxn, c *Container) error {
 	st := *c.state.Load()
 	st.Version = container.FirstVersion
 	st.Rec.LSN = t.NextLSN(host.CatalogScope())

@@ -22,7 +22,8 @@ func (c *Container) setContainer(ctx context.Context, st, next *container.State)
 
 // switchRanges replaces the range that m splits with the two halves that m has prepared, in one
 // transaction.
-func (c *Container) switchRanges(ctx context.Context, m *rangeSplit, st, next *container.State) error {
+func (c *Container) switchRanges(ctx context.Context, m *rangeSplitOperation, st,
+	next *container.State) error {
 	lower, upper := m.recs[0].Number, m.recs[1].Number
 	return c.commitRecord(ctx, st, next, func(t engine.Txn) error {
 		rec := &next.Rec
@@ -60,7 +61,7 @@ func (c *Container) undoSplit(ctx context.Context, st container.State) error {
 
 // recoverSplits undoes the splits that were interrupted by a crash. It does not touch splits of servers
 // that are running.
-func (ds *dataset) recoverSplits(ctx context.Context) error {
+func (ds *openDataset) recoverSplits(ctx context.Context) error {
 	for _, c := range ds.cat.containers {
 		st := *c.state.Load()
 		if st.Rec.Split == nil {

@@ -32,7 +32,7 @@ func (db *DB) Check(ctx context.Context, report func(error) bool) error {
 	return db.live().check(ctx, report)
 }
 
-func (ds *dataset) check(ctx context.Context, report func(error) bool) error {
+func (ds *openDataset) check(ctx context.Context, report func(error) bool) error {
 	ds.mu.RLock()
 	containers := ds.cat.containers
 	ds.mu.RUnlock()

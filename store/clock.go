@@ -18,7 +18,7 @@ import (
 
 // stamp returns the current second of the server's clock and records it, for a catalog record that is
 // about to be stored.
-func (ds *dataset) stamp() int64 {
+func (ds *openDataset) stamp() int64 {
 	now := ds.in.Clock().Seconds()
 	ds.marks.Raise(container.MarkCatalog, now)
 	return now
@@ -26,7 +26,7 @@ func (ds *dataset) stamp() int64 {
 
 // loadMark records a moment that was read from a stored catalog record, so that the server's clock is never
 // behind it.
-func (ds *dataset) loadMark(t int64) {
+func (ds *openDataset) loadMark(t int64) {
 	ds.marks.Raise(container.MarkCatalog, t)
 	ds.in.Clock().Raise(t)
 }
@@ -57,7 +57,7 @@ func (c *containerAdapter) Note(k container.MomentKind, t int64) { (*Container)(
 // clock.
 func (db *DB) Now() time.Time { return db.live().now() }
 
-func (ds *dataset) now() time.Time { return ds.in.Clock().Time() }
+func (ds *openDataset) now() time.Time { return ds.in.Clock().Time() }
 
 // Now returns the time of the database's clock. It is never behind anything that is stored by that clock.
 // It is the server's time unless the database has a clock of its own.
@@ -77,8 +77,8 @@ func (db *DB) Clock() ttl.ClockState {
 // otherwise the state is that of the server's.
 func (d *Database) Clock() (s ttl.ClockState, own bool) { return d.clock.State() }
 
-// ClockChange moves a virtual clock.
-type ClockChange = ttl.ClockChange
+// ClockChangeRequest moves a virtual clock.
+type ClockChangeRequest = ttl.ClockChangeRequest
 
 // SetClock moves the server's virtual clock, and with it all databases that have none of their own. It
 // makes the new state durable.
@@ -87,7 +87,7 @@ type ClockChange = ttl.ClockChange
 // not: an expired item stays expired. SetClock fails with CodeForbidden if the clock is the system's, and
 // with CodeBadRequest for an invalid change or a moment that is too far back. In the latter case the error
 // names the event that prevents it.
-func (db *DB) SetClock(ctx context.Context, c ClockChange) (ttl.ClockState, error) {
+func (db *DB) SetClock(ctx context.Context, c ClockChangeRequest) (ttl.ClockState, error) {
 	s, err := db.live().in.SetClock(ctx, c)
 	return s, classify.ToFault(err)
 }
@@ -95,7 +95,7 @@ func (db *DB) SetClock(ctx context.Context, c ClockChange) (ttl.ClockState, erro
 // SetClock moves the database's clock. The first call gives the database a clock of its own, which starts
 // with the state of the server's and is independent of it from then on. Errors are those of DB.SetClock,
 // and CodeNotFound if the database has been dropped.
-func (d *Database) SetClock(ctx context.Context, c ClockChange) (ttl.ClockState, error) {
+func (d *Database) SetClock(ctx context.Context, c ClockChangeRequest) (ttl.ClockState, error) {
 	s, err := d.clock.Set(ctx, c, d.exists)
 	return s, classify.ToFault(err)
 }

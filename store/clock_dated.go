@@ -11,13 +11,13 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/sweep"
 )
 
-// clockUser gives the host, which owns the clocks, access to the data with times from these clocks: the
-// catalog's records have times from the server's clock, the contents of containers from the clock of their
-// database.
-type clockUser struct{ ds *dataset }
+// clockMoveParticipant gives the host, which owns the clocks, access to the data with times from these
+// clocks: the catalog's records have times from the server's clock, the contents of containers from the clock
+// of their database.
+type clockMoveParticipant struct{ ds *openDataset }
 
 // Clocks returns the clocks of the databases, which determine the times that are stored in their containers.
-func (w clockUser) Clocks() (list []*host.Clock) {
+func (w clockMoveParticipant) Clocks() (list []*host.NonDecreasingClock) {
 	for _, d := range w.ds.databases() {
 		list = append(list, d.clock)
 	}
@@ -25,7 +25,7 @@ func (w clockUser) Clocks() (list []*host.Clock) {
 }
 
 // containers returns the containers that use one of the clocks.
-func (w clockUser) containers(clocks []*host.Clock) (list []*Container) {
+func (w clockMoveParticipant) containers(clocks []*host.NonDecreasingClock) (list []*Container) {
 	w.ds.mu.RLock()
 	defer w.ds.mu.RUnlock()
 	for _, c := range w.ds.cat.containers {
@@ -39,7 +39,8 @@ func (w clockUser) containers(clocks []*host.Clock) (list []*Container) {
 // Hold takes the gates (locks) of all containers that use one of the clocks, so that none of them is written
 // until release. It takes the gates in the order in which the containers were created, as does every
 // operation that takes several.
-func (w clockUser) Hold(ctx context.Context, clocks []*host.Clock) (release func(), err error) {
+func (w clockMoveParticipant) Hold(ctx context.Context, clocks []*host.NonDecreasingClock) (release func(),
+	err error) {
 	held := w.containers(clocks)
 	taken := 0
 	release = func() {
@@ -79,7 +80,7 @@ func (c *Container) loadLast(ctx context.Context) error {
 
 // Latest returns the latest time, by one of the clocks, that is stored with an item or a catalog record. The
 // clocks must not be set back behind it.
-func (w clockUser) Latest(clocks []*host.Clock) (last host.StoredMoment) {
+func (w clockMoveParticipant) Latest(clocks []*host.NonDecreasingClock) (last host.StoredMoment) {
 	if slices.Contains(clocks, w.ds.in.Clock()) {
 		last = w.ds.marks.Latest("")
 	}
@@ -93,8 +94,8 @@ func (w clockUser) Latest(clocks []*host.Clock) (last host.StoredMoment) {
 
 // Expired returns the last expiry, by one of the clocks, of an item that may be purged or not, if that expiry
 // is later than to. The clocks must not be set back behind it.
-func (w clockUser) Expired(ctx context.Context, clocks []*host.Clock, to time.Time) (host.StoredMoment,
-	error) {
+func (w clockMoveParticipant) Expired(ctx context.Context, clocks []*host.NonDecreasingClock,
+	to time.Time) (host.StoredMoment, error) {
 	for _, c := range w.containers(clocks) {
 		died, err := c.diedSince(ctx, to.Unix())
 		if err != nil {
@@ -109,7 +110,7 @@ func (w clockUser) Expired(ctx context.Context, clocks []*host.Clock, to time.Ti
 }
 
 // Moved wakes everything that waits for a time of one of the clocks.
-func (w clockUser) Moved(clocks []*host.Clock) {
+func (w clockMoveParticipant) Moved(clocks []*host.NonDecreasingClock) {
 	for _, c := range w.containers(clocks) {
 		for _, s := range c.state.Load().Ranges {
 			s.Rescan.Store(true)

@@ -20,7 +20,7 @@ const clockStart = 1_700_000_000
 type clockRig struct {
 	t      *testing.T
 	ctx    context.Context
-	fs     *testdisk.Disk
+	fs     *testdisk.EngineStorage
 	system *ttl.VirtualClock
 	opts   store.Options
 	db     *store.DB
@@ -116,7 +116,7 @@ func (l *clockRig) alive(c *store.Container, id string) bool {
 
 // clockChange parses a change of a clock: "set 5", "advance 5", "rate 2", "freeze", "resume" or "real", or
 // several of them separated by commas. Seconds count from clockStart.
-func clockChange(t *testing.T, text string) (c store.ClockChange) {
+func clockChange(t *testing.T, text string) (c store.ClockChangeRequest) {
 	t.Helper()
 	yes, no := true, false
 	for _, part := range strings.Split(text, ", ") {

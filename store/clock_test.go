@@ -20,7 +20,7 @@ func TestClockChanges(t *testing.T) {
 	testdisk.Pebble(t, "the machine's clock is moved, which servers of a database do not use")
 	t.Parallel()
 	type clock struct {
-		set func(context.Context, store.ClockChange) (ttl.ClockState, error)
+		set func(context.Context, store.ClockChangeRequest) (ttl.ClockState, error)
 		now func() time.Time
 	}
 	l := newClockRig(t, store.Options{ManualReaper: true})

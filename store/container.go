@@ -25,7 +25,7 @@ import (
 // Container holds items of one partition key definition under one expiry policy. A *Container stays valid
 // through changes of its settings; once it is dropped every call fails with CodeNotFound.
 type Container struct {
-	ds   *dataset
+	ds   *openDataset
 	d    *Database
 	cid  uint32
 	name string
@@ -55,8 +55,8 @@ type Container struct {
 	used       atomic.Int64
 	usedKept   int64 // the stored value of used; changed by the reaper only, and at last by Close
 	lints      lint.ViolationCounters
-	violations procedure.LimitViolations // of the container's scripts
-	purged     atomic.Uint64             // number of items purged since Open
+	violations procedure.LimitViolationCounters // of the container's scripts
+	purged     atomic.Uint64                    // number of items purged since Open
 }
 
 // cachedItemCount caches the number of the container's items, as it was last counted. It is valid until the
@@ -181,7 +181,7 @@ const versionEpoch = 1577836800000
 // newVersion returns the version for the session tokens of a container that is being created. Of two
 // containers with the same name the later one has the higher version, as clients expect. The version stays
 // below 1<<53, so that a JavaScript client reads it exactly.
-func (ds *dataset) newVersion(cid uint32) int64 {
+func (ds *openDataset) newVersion(cid uint32) int64 {
 	made := max(ds.opts.Wall.Now().UnixMilli()-versionEpoch, 1)
 	return made<<versionBits | int64(cid&(1<<versionBits-1))
 }

@@ -54,7 +54,7 @@ func TestCrash(t *testing.T) {
 
 // crashModel is what clients have been told by the store, before and after its crashes.
 type crashModel struct {
-	keys map[metamorphic.ItemKey]*observedKey
+	keys map[metamorphic.ItemKey]*observedItem
 	// names maps each etag, resource id and LSN that a client was given to what it identified. None may
 	// ever identify anything else.
 	names     map[string]string
@@ -62,33 +62,33 @@ type crashModel struct {
 	defaults  [2]ttl.Seconds    // the container's: acknowledged, and under way
 }
 
-// observedKey is what clients know about the item with one key. Only one writer writes the item.
-type observedKey struct {
-	now     itemState   // acknowledged
-	next    []itemState // what the operation under way may lead to
-	seen    uint64      // the highest LSN at which a reader was given the item
-	missing bool        // a reader was told of the deletion under way
-	n       int         // operations done
+// observedItem is what clients know about the item with one key. Only one writer writes the item.
+type observedItem struct {
+	now     itemVersion   // acknowledged
+	next    []itemVersion // what the operation under way may lead to
+	seen    uint64        // the highest LSN at which a reader was given the item
+	missing bool          // a reader was told of the deletion under way
+	n       int           // operations done
 }
 
-// itemState is a possible state of an item. An empty body means that there is no item. lsn is 0 for a
+// itemVersion is a version that an item may have. An empty body means that there is no item. lsn is 0 for a
 // write that is not acknowledged yet.
-type itemState struct {
+type itemVersion struct {
 	body string
 	lsn  uint64
 }
 
-func (s itemState) there() bool { return s.body != "" }
+func (s itemVersion) there() bool { return s.body != "" }
 
 // may reports whether the unfinished operation can have the result that the item exists (there), or that
 // it does not.
-func (k *observedKey) may(there bool) bool {
-	return slices.ContainsFunc(k.next, func(s itemState) bool { return s.there() == there })
+func (k *observedItem) may(there bool) bool {
+	return slices.ContainsFunc(k.next, func(s itemVersion) bool { return s.there() == there })
 }
 
-// clone returns a deep copy. The caller holds the lock of the storeRun.
+// clone returns a deep copy. The caller holds the lock of the crashTestRun.
 func (g *crashModel) clone() *crashModel {
-	c := &crashModel{map[metamorphic.ItemKey]*observedKey{}, maps.Clone(g.names), maps.Clone(g.positions),
+	c := &crashModel{map[metamorphic.ItemKey]*observedItem{}, maps.Clone(g.names), maps.Clone(g.positions),
 		g.defaults}
 	for k, v := range g.keys {
 		copied := *v
@@ -125,12 +125,12 @@ func keyOf(it store.Item) metamorphic.ItemKey {
 	return metamorphic.ItemKey{ID: it.ID(), Partition: gjson.GetBytes(it.Body(), "pk").String()}
 }
 
-// storeRun is one run of a store, from its opening to a simulated crash, with the model of what clients
+// crashTestRun is one run of a store, from its opening to a simulated crash, with the model of what clients
 // know.
-type storeRun struct {
+type crashTestRun struct {
 	t   *testing.T
 	ctx context.Context
-	fs  *testdisk.Disk
+	fs  *testdisk.EngineStorage
 	now int64
 	db  *store.DB
 	c   *store.Container
@@ -142,7 +142,7 @@ type storeRun struct {
 // crashedDisk is a copy of the disk as a crash leaves it, with the model of what clients knew at that
 // moment.
 type crashedDisk struct {
-	fs     *testdisk.Disk
+	fs     *testdisk.EngineStorage
 	now    int64
 	ledger *crashModel
 }
@@ -153,7 +153,7 @@ var crashIDs = []string{"a", "b", "ghost"}
 
 // slowly returns a file system whose syncs take long, so that other goroutines can see data that is not
 // synced yet.
-func slowly(fs *testdisk.Disk) *testdisk.Disk {
+func slowly(fs *testdisk.EngineStorage) *testdisk.EngineStorage {
 	return fs.Inject(errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData {
 			for range 100 {
@@ -164,7 +164,7 @@ func slowly(fs *testdisk.Disk) *testdisk.Disk {
 	}))
 }
 
-func openAt(ctx context.Context, fs *testdisk.Disk, clock ttl.Clock) (*store.DB, error) {
+func openAt(ctx context.Context, fs *testdisk.EngineStorage, clock ttl.Clock) (*store.DB, error) {
 	e, err := fs.Open(ctx)
 	if err != nil {
 		return nil, err
@@ -174,10 +174,10 @@ func openAt(ctx context.Context, fs *testdisk.Disk, clock ttl.Clock) (*store.DB,
 
 // firstLife opens a new store with a container that has no items, but in each partition an expired item
 // that is not purged yet.
-func firstLife(t *testing.T) *storeRun {
+func firstLife(t *testing.T) *crashTestRun {
 	t.Helper()
-	l := &storeRun{t: t, ctx: context.Background(), fs: testdisk.NewCrashable(t), now: 1_700_000_000,
-		ledger: &crashModel{map[metamorphic.ItemKey]*observedKey{}, map[string]string{}, map[string]uint64{},
+	l := &crashTestRun{t: t, ctx: context.Background(), fs: testdisk.NewCrashable(t), now: 1_700_000_000,
+		ledger: &crashModel{map[metamorphic.ItemKey]*observedItem{}, map[string]string{}, map[string]uint64{},
 			[2]ttl.Seconds{ttl.Never, ttl.Never}}}
 	clock := ttl.NewManual(time.Unix(l.now, 0))
 	var err error
@@ -194,7 +194,7 @@ func firstLife(t *testing.T) *storeRun {
 	for w := range crashWriters {
 		p := fmt.Sprint("w", w)
 		for _, id := range crashIDs {
-			l.ledger.keys[metamorphic.ItemKey{ID: id, Partition: p}] = &observedKey{}
+			l.ledger.keys[metamorphic.ItemKey{ID: id, Partition: p}] = &observedItem{}
 		}
 		if _, _, err := l.c.Create(l.ctx, pk(p), fmt.Appendf(nil, `{"id":"ghost","pk":%q,"ttl":1}`, p), store.WriteOptions{}); err != nil {
 			t.Fatal(err)
@@ -205,16 +205,16 @@ func firstLife(t *testing.T) *storeRun {
 	return l
 }
 
-func (l *storeRun) close() {
+func (l *crashTestRun) close() {
 	if err := l.db.Close(); err != nil {
 		l.t.Error(err)
 	}
 }
 
 // open opens a store on the crashed disk. If this fails, it reports an error and returns nil.
-func (w crashedDisk) open(t *testing.T) *storeRun {
+func (w crashedDisk) open(t *testing.T) *crashTestRun {
 	t.Helper()
-	l := &storeRun{t: t, ctx: context.Background(), fs: w.fs, now: w.now, ledger: w.ledger}
+	l := &crashTestRun{t: t, ctx: context.Background(), fs: w.fs, now: w.now, ledger: w.ledger}
 	var err error
 	if l.db, err = openAt(l.ctx, slowly(l.fs), ttl.NewManual(time.Unix(l.now, 0))); err != nil {
 		t.Error(err)
@@ -234,7 +234,7 @@ func (w crashedDisk) open(t *testing.T) *storeRun {
 
 // crash returns a copy of the disk with all synced data, and a random part of the data that was not
 // synced.
-func (l *storeRun) crash(r *rand.Rand) crashedDisk {
+func (l *crashTestRun) crash(r *rand.Rand) crashedDisk {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	unsynced := []int{0, 0, 30, 80, 100}[r.IntN(5)]
@@ -243,7 +243,7 @@ func (l *storeRun) crash(r *rand.Rand) crashedDisk {
 
 // live runs the writers, the readers and the sweeper, and checks a crashed copy of the disk after each
 // write. It returns one of the copies.
-func (l *storeRun) live(seed uint64) (last crashedDisk) {
+func (l *crashTestRun) live(seed uint64) (last crashedDisk) {
 	var writers, watchers sync.WaitGroup
 	const operations = 12
 	// beside calls do repeatedly while an operation of a writer runs, but not while a crashedDisk is checked.
@@ -294,10 +294,10 @@ func (l *storeRun) live(seed uint64) (last crashedDisk) {
 // under runs op, an operation that may bring the items with the given keys into the state next, and
 // updates the model. op returns the state that it has brought them into, or false if it has changed
 // nothing.
-func (l *storeRun) under(keys []metamorphic.ItemKey, next itemState, op func() (itemState, bool)) {
+func (l *crashTestRun) under(keys []metamorphic.ItemKey, next itemVersion, op func() (itemVersion, bool)) {
 	l.mu.Lock()
 	for _, k := range keys {
-		l.ledger.keys[k].next = []itemState{next}
+		l.ledger.keys[k].next = []itemVersion{next}
 	}
 	l.mu.Unlock()
 	to, ok := op()
@@ -313,7 +313,7 @@ func (l *storeRun) under(keys []metamorphic.ItemKey, next itemState, op func() (
 }
 
 // write performs one random operation of the writer w on the writer's own partition.
-func (l *storeRun) write(w int, name string, r *rand.Rand) {
+func (l *crashTestRun) write(w int, name string, r *rand.Rand) {
 	k := metamorphic.ItemKey{ID: crashIDs[r.IntN(len(crashIDs))], Partition: fmt.Sprint("w", w)}
 	p := pk(k.Partition)
 	body := fmt.Sprintf(`{"id":%q,"pk":%q,"n":%q}`, k.ID, k.Partition, name)
@@ -325,47 +325,47 @@ func (l *storeRun) write(w int, name string, r *rand.Rand) {
 		for _, id := range crashIDs {
 			keys = append(keys, metamorphic.ItemKey{ID: id, Partition: k.Partition})
 		}
-		l.under(keys, itemState{}, func() (itemState, bool) {
+		l.under(keys, itemVersion{}, func() (itemVersion, bool) {
 			receipt, err := l.c.DeletePartition(l.ctx, p)
 			l.expect(err)
-			return itemState{lsn: receipt.LSN}, true
+			return itemVersion{lsn: receipt.LSN}, true
 		})
 	case what <= 3:
-		l.under([]metamorphic.ItemKey{k}, itemState{}, func() (itemState, bool) {
+		l.under([]metamorphic.ItemKey{k}, itemVersion{}, func() (itemVersion, bool) {
 			receipt, err := l.c.Delete(l.ctx, p, k.ID, store.WriteOptions{})
 			l.expect(err, fault.CodeNotFound)
-			return itemState{lsn: receipt.LSN}, true
+			return itemVersion{lsn: receipt.LSN}, true
 		})
 	default:
 		write := l.c.Upsert
 		if what <= 6 {
 			write = l.c.Create
 		}
-		l.under([]metamorphic.ItemKey{k}, itemState{body: body}, func() (itemState, bool) {
+		l.under([]metamorphic.ItemKey{k}, itemVersion{body: body}, func() (itemVersion, bool) {
 			it, receipt, err := write(l.ctx, p, []byte(body), store.WriteOptions{})
 			if l.expect(err, fault.CodeConflict); err != nil {
-				return itemState{}, false
+				return itemVersion{}, false
 			}
 			l.record(it, receipt)
-			return itemState{body, it.LSN()}, true
+			return itemVersion{body, it.LSN()}, true
 		})
 	}
 }
 
 // expect fails the test if err is an error with none of the given codes.
-func (l *storeRun) expect(err error, codes ...fault.Code) {
+func (l *crashTestRun) expect(err error, codes ...fault.Code) {
 	if err != nil && !slices.Contains(codes, fault.ErrorCode(err)) {
 		l.t.Error(err)
 	}
 }
 
-func (l *storeRun) record(it store.Item, receipt store.Receipt) {
+func (l *crashTestRun) record(it store.Item, receipt store.Receipt) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.expect(l.ledger.record(it, receipt))
 }
 
-func (l *storeRun) changeDefault(def ttl.Seconds) {
+func (l *crashTestRun) changeDefault(def ttl.Seconds) {
 	l.mu.Lock()
 	l.ledger.defaults[1] = def
 	l.mu.Unlock()
@@ -381,7 +381,7 @@ func (l *storeRun) changeDefault(def ttl.Seconds) {
 
 // watch reads a random item and lists a partition, compares the results with the model and records them
 // there.
-func (l *storeRun) watch(r *rand.Rand) {
+func (l *crashTestRun) watch(r *rand.Rand) {
 	k := metamorphic.ItemKey{ID: crashIDs[r.IntN(len(crashIDs))], Partition: fmt.Sprint("w",
 		r.IntN(crashWriters))}
 	l.mu.Lock()
@@ -418,21 +418,21 @@ func (l *storeRun) watch(r *rand.Rand) {
 
 // verify compares a store that was opened on a crashed disk with the model. Then it writes every item
 // again, to check that no etag, resource id or LSN is used twice.
-func (l *storeRun) verify() {
+func (l *crashTestRun) verify() {
 	l.t.Helper()
 	checkClean(l.t, l.db)
 	if def := l.c.Info().Spec.DefaultTTL; !slices.Contains(l.ledger.defaults[:], def) {
 		l.t.Errorf("the default is %d, not one of %d", def, l.ledger.defaults)
 	}
-	var session []store.SessionPosition
+	var session []store.SessionTokenEntry
 	for id, lsn := range l.ledger.positions {
-		session = append(session, store.SessionPosition{Range: id, LSN: lsn})
+		session = append(session, store.SessionTokenEntry{Range: id, LSN: lsn})
 	}
 	there := 0
 	for k, v := range l.ledger.keys {
 		it, receipt, err := l.c.Read(l.ctx, pk(k.Partition), k.ID, store.ReadOptions{Session: session})
 		l.expect(err, fault.CodeNotFound)
-		got := itemState{string(it.Body()), it.LSN()}
+		got := itemVersion{string(it.Body()), it.LSN()}
 		if err == nil {
 			there++
 			l.record(it, receipt)
@@ -455,13 +455,13 @@ func (l *storeRun) verify() {
 			l.t.Errorf("a new item has the rid %s, which stood for %s", it.RID(), l.ledger.names["rid "+it.RID()])
 		}
 		l.record(it, receipt)
-		*v = observedKey{now: itemState{body, it.LSN()}}
+		*v = observedItem{now: itemVersion{body, it.LSN()}}
 	}
 }
 
 // contradicts returns why the item cannot be in the state s after a crash, or "" if it can.
-func (k *observedKey) contradicts(s itemState) string {
-	same := func(o itemState) bool { return o.body == s.body }
+func (k *observedItem) contradicts(s itemVersion) string {
+	same := func(o itemVersion) bool { return o.body == s.body }
 	switch {
 	case !same(k.now) && !slices.ContainsFunc(k.next, same):
 		return "neither acknowledged nor under way"
@@ -532,13 +532,13 @@ func storesOnFailingDisk(t *testing.T) {
 type faultyDiskRun struct {
 	t        *testing.T
 	what     string
-	disk     *testdisk.Disk
+	disk     *testdisk.EngineStorage
 	made     bool                // the container was acknowledged
 	allowed  map[string][]string // id: the bodies that it may have; "" is gone
 	failures int
 }
 
-func (s *faultyDiskRun) run(fs *testdisk.Disk) {
+func (s *faultyDiskRun) run(fs *testdisk.EngineStorage) {
 	ctx := context.Background()
 	clock := ttl.NewManual(time.Unix(1_700_000_000, 0))
 	db, err := openAt(ctx, fs, clock)

@@ -17,13 +17,13 @@ import (
 // Database holds containers. A *Database stays valid until it is dropped. After that, calls that change it
 // fail with CodeNotFound.
 type Database struct {
-	ds         *dataset
+	ds         *openDataset
 	rec        record.Database
-	containers []*Container          // in order of creation; guarded by dataset.mu
-	byName     map[string]*Container // guarded by dataset.mu
+	containers []*Container          // in order of creation; guarded by openDataset.mu
+	byName     map[string]*Container // guarded by openDataset.mu
 	spending   work.ThroughputBudget // of the throughput that its containers share
 
-	clock *host.Clock // its own, or one that follows the server's
+	clock *host.NonDecreasingClock // its own, or one that follows the server's
 }
 
 // ID returns the database's id.
@@ -41,7 +41,7 @@ func (d *Database) Timestamp() int64 { return d.rec.TS }
 // Databases returns all databases in order of creation.
 func (db *DB) Databases() []*Database { return db.live().databases() }
 
-func (ds *dataset) databases() []*Database {
+func (ds *openDataset) databases() []*Database {
 	ds.mu.RLock()
 	defer ds.mu.RUnlock()
 	return slices.Clone(ds.cat.databases)
@@ -50,7 +50,7 @@ func (ds *dataset) databases() []*Database {
 // Database returns the database with the given id. It fails with CodeNotFound if there is none.
 func (db *DB) Database(id string) (*Database, error) { return db.live().database(id) }
 
-func (ds *dataset) database(id string) (*Database, error) {
+func (ds *openDataset) database(id string) (*Database, error) {
 	ds.mu.RLock()
 	d := ds.cat.names[id]
 	ds.mu.RUnlock()
@@ -66,7 +66,7 @@ func (ds *dataset) database(id string) (*Database, error) {
 func (db *DB) CatchUp(ctx context.Context) error { return db.live().catchUp(ctx) }
 
 // catchUp does the work of DB.CatchUp. It must not be called in a transaction or a view of the engine.
-func (ds *dataset) catchUp(ctx context.Context) error {
+func (ds *openDataset) catchUp(ctx context.Context) error {
 	return classify.ToFault(ds.in.Catalog().CatchUp(ctx))
 }
 
@@ -74,7 +74,7 @@ func (ds *dataset) catchUp(ctx context.Context) error {
 // malformed, and with CodeNotFound if there is no such database.
 func (db *DB) DatabaseByRID(rid string) (*Database, error) { return db.live().databaseByRID(rid) }
 
-func (ds *dataset) databaseByRID(rid string) (*Database, error) {
+func (ds *openDataset) databaseByRID(rid string) (*Database, error) {
 	b, ok := layout.ParseRID(rid, 4)
 	if !ok {
 		return nil, value.BadRID(rid)
@@ -92,8 +92,8 @@ func (ds *dataset) databaseByRID(rid string) (*Database, error) {
 // CreateDatabase creates a database. If t is not zero, the database's containers share it as their
 // throughput. It fails with CodeConflict if the id is taken, and with CodeBadRequest for an id or a
 // throughput that Cosmos DB refuses.
-func (db *DB) CreateDatabase(ctx context.Context, id string, t definition.Throughput) (d *Database,
-	err error) {
+func (db *DB) CreateDatabase(ctx context.Context, id string,
+	t definition.Throughput) (d *Database, err error) {
 	err = host.RetryMoved(func() (err error) {
 		d, err = db.live().createDatabase(ctx, id, t)
 		return err
@@ -101,8 +101,8 @@ func (db *DB) CreateDatabase(ctx context.Context, id string, t definition.Throug
 	return d, err
 }
 
-func (ds *dataset) createDatabase(ctx context.Context, id string, asked definition.Throughput) (*Database,
-	error) {
+func (ds *openDataset) createDatabase(ctx context.Context, id string,
+	asked definition.Throughput) (*Database, error) {
 	if err := definition.ValidateID("database", id); err != nil {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ func (ds *dataset) createDatabase(ctx context.Context, id string, asked definiti
 	}
 	d := &Database{ds: ds, byName: make(map[string]*Container)}
 	var offer *record.Offer
-	err := ds.changeCatalog(ctx, func(t *host.CatalogChange) error {
+	err := ds.changeCatalog(ctx, func(t *host.CatalogTxn) error {
 		d.rec = record.Database{ID: id, Num: t.Number(), TS: ds.stamp(), LSN: t.NextLSN(host.CatalogScope())}
 		if offer = nil; !asked.IsZero() {
 			offer = &record.Offer{Num: t.Number(), Database: d.rec.Num, Asked: asked}
@@ -147,7 +147,7 @@ func (db *DB) DeleteDatabase(ctx context.Context, id string, o WriteOptions) err
 	return host.RetryMoved(func() error { return db.live().deleteDatabase(ctx, id, o) })
 }
 
-func (ds *dataset) deleteDatabase(ctx context.Context, id string, o WriteOptions) error {
+func (ds *openDataset) deleteDatabase(ctx context.Context, id string, o WriteOptions) error {
 	if err := ds.lockCatalog(ctx); err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func (ds *dataset) deleteDatabase(ctx context.Context, id string, o WriteOptions
 	containers := d.Containers()
 	err = ds.retryDrop(ctx, containers, func() error {
 		return closeAll(ctx, containers, func() error {
-			return ds.commitDrop(ctx, containers, func(t *host.CatalogChange) error {
+			return ds.commitDrop(ctx, containers, func(t *host.CatalogTxn) error {
 				for _, c := range containers {
 					if err := dropContainerRecords(t, c, ds.cat.offers); err != nil {
 						return err
@@ -207,7 +207,7 @@ func closeAll(ctx context.Context, containers []*Container, fn func() error) err
 
 // eraseAll frees the space of dropped containers. The containers have left the catalog already, so an error
 // does no harm: the next Open erases keys that are left after an error or a crash.
-func (ds *dataset) eraseAll(ctx context.Context, containers []*Container) {
+func (ds *openDataset) eraseAll(ctx context.Context, containers []*Container) {
 	for _, c := range containers {
 		if err := ds.eraseContainer(context.WithoutCancel(ctx), c.cid); err != nil {
 			ds.opts.Logger.Warn("deleting the data of a dropped container failed; the next start will "+

@@ -21,17 +21,17 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/work"
 )
 
-// dataset is the store's data while one host.Instance has the engine open: the engine, and the catalog in
-// memory. A restore of a snapshot makes another one. Each Database and Container belongs to one dataset
-// for its whole life.
-type dataset struct {
+// openDataset is the store's data while one host.EngineInstance has the engine open: the engine, and the
+// catalog in memory. A restore of a snapshot makes another one. Each Database and Container belongs to one
+// dataset for its whole life.
+type openDataset struct {
 	db         *DB
-	in         *host.Instance
+	in         *host.EngineInstance
 	eng        engine.Engine
 	get        host.GetFunc
 	opts       Options
 	marks      container.LatestMoments // of the catalog
-	rids       work.RIDCache
+	rids       work.ItemRIDCache
 	txs        transaction.TransactionPool // of writes
 	sweepSizes sweepLimits
 	pageStates *work.PageStateCache       // the state that a page of results keeps for the next page
@@ -50,25 +50,25 @@ type dataset struct {
 	purged      atomic.Uint64
 }
 
-// hostTenant is the form in which a DB is passed to host.Open (host.Tenant).
-type hostTenant struct{ db *DB }
+// dbTenantAdapter is the form in which a DB is passed to host.Open (host.Tenant).
+type dbTenantAdapter struct{ db *DB }
 
 // Tenant returns the store in the form in which it is passed to host.Open, which opens it together with other
 // data on the same engine, such as queues.
-func (db *DB) Tenant() host.Tenant { return hostTenant{db} }
+func (db *DB) Tenant() host.Tenant { return dbTenantAdapter{db} }
 
 // tenantName is the store's name in the host.
 const tenantName = "documents"
 
 // KeySpace returns the part of the engine's keys that belongs to the store: the keys of a container begin
 // with its number, whose top bit is set.
-func (hostTenant) KeySpace() host.KeySpace {
+func (dbTenantAdapter) KeySpace() host.KeySpace {
 	return host.KeySpace{Name: tenantName, Kinds: catalogKinds(), First: 0x80, Last: 0xFF}
 }
 
 // Scopes returns the engine scopes of all partition ranges. In each scope writing transactions run one after
 // the other.
-func (hostTenant) Scopes(r engine.Reader) (scopes [][]byte, err error) {
+func (dbTenantAdapter) Scopes(r engine.Reader) (scopes [][]byte, err error) {
 	err = host.ScanRecords(r, layout.KindContainer, func(_ []byte, rec record.Container) error {
 		for _, r := range rec.Ranges {
 			scopes = append(scopes, layout.RangeScope(rec.CID, r.Number))
@@ -79,16 +79,16 @@ func (hostTenant) Scopes(r engine.Reader) (scopes [][]byte, err error) {
 }
 
 // Open loads the catalog of an instance (one opening of the engine) and makes it the data of the DB.
-func (t hostTenant) Open(ctx context.Context, in *host.Instance) (host.TenantState, error) {
+func (t dbTenantAdapter) Open(ctx context.Context, in *host.EngineInstance) (host.OpenedTenant, error) {
 	db, err := t.db.moveIn(ctx, in)
-	return host.TenantState{Life: db, Reload: db.reread, Sweep: storeSweeper{db},
-		ClockObserver: clockUser{db}, Awaited: db.awaited, Changed: db.changedElsewhere,
+	return host.OpenedTenant{Life: db, Reload: db.reread, Sweep: storeSweeper{db},
+		ClockObserver: clockMoveParticipant{db}, Awaited: db.awaited, Changed: db.changedElsewhere,
 		SnapshotNote: db.snapshotNote}, err
 }
 
 // moveIn creates the dataset of an instance (one opening of the engine) and loads its catalog into memory.
-func (door *DB) moveIn(ctx context.Context, in *host.Instance) (*dataset, error) {
-	db := &dataset{db: door, in: in, eng: in.Engine(), get: in.Get(), opts: door.opts,
+func (door *DB) moveIn(ctx context.Context, in *host.EngineInstance) (*openDataset, error) {
+	db := &openDataset{db: door, in: in, eng: in.Engine(), get: in.Get(), opts: door.opts,
 		sweepSizes: sweepLimitsOf(in.Engine()), tallies: work.NewIndexEntryCountCache(),
 		pageStates: work.NewPageStates(door.memory, door.opts.Wall), incarnation: in.Incarnation()}
 	_, db.timed = db.eng.(engine.ClockReporter)
@@ -103,7 +103,7 @@ func (door *DB) moveIn(ctx context.Context, in *host.Instance) (*dataset, error)
 }
 
 // Recover finishes what a crash has interrupted: drops, splits and upgrades.
-func (ds *dataset) Recover(ctx context.Context) error {
+func (ds *openDataset) Recover(ctx context.Context) error {
 	if err := ds.finishDrops(ctx); err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (ds *dataset) Recover(ctx context.Context) error {
 }
 
 // Start starts the background work: the reindexer and the splitter.
-func (ds *dataset) Start() {
+func (ds *openDataset) Start() {
 	if ds.db.host == nil { // the host is the same through all restores
 		ds.db.host = ds.in.Host()
 	}
@@ -128,7 +128,7 @@ func (ds *dataset) Start() {
 }
 
 // Stop stops the background work and waits for its goroutines.
-func (ds *dataset) Stop() {
+func (ds *openDataset) Stop() {
 	ds.in.Closing("the splitting of ranges")
 	ds.splitter.Close()
 	ds.in.Closing("the building of an index")
@@ -137,11 +137,11 @@ func (ds *dataset) Stop() {
 
 // Leave is called when the data is being closed. It stores when containers were last used, for those that
 // are deleted after some time without use.
-func (ds *dataset) Leave(ctx context.Context) error { return ds.keepUses(ctx) }
+func (ds *openDataset) Leave(ctx context.Context) error { return ds.keepUses(ctx) }
 
 // Gone is called when the engine of the dataset is closed: it wakes all callers that wait for a change,
 // since none will happen any more.
-func (ds *dataset) Gone() {
+func (ds *openDataset) Gone() {
 	ds.pageStates.Close()
 	ds.mu.RLock()
 	defer ds.mu.RUnlock()
@@ -155,43 +155,44 @@ func (ds *dataset) Gone() {
 // settle waits until everything that the caller has read in an engine scope is durable. After that no crash
 // can undo it, neither an item nor the absence of one. seen is the highest LSN that the caller has read, 0 if
 // unknown. settle waits for the disk only, not for writers.
-func (ds *dataset) settle(ctx context.Context, scope []byte, seen uint64) error {
+func (ds *openDataset) settle(ctx context.Context, scope []byte, seen uint64) error {
 	return classify.ToFault(ds.eng.Settle(ctx, scope, seen))
 }
 
 // lockCatalog takes the catalog's lock, which serializes changes of the catalog. It is taken before the lock
 // of a container (its gate) and before mu.
-func (ds *dataset) lockCatalog(ctx context.Context) error {
+func (ds *openDataset) lockCatalog(ctx context.Context) error {
 	return classify.ToFault(ds.in.Catalog().Lock(ctx))
 }
 
 // changeCatalog runs one transaction that may change the catalog and the data in the given engine scopes. The
 // caller holds the catalog's lock.
-func (ds *dataset) changeCatalog(ctx context.Context, fn func(*host.CatalogChange) error,
+func (ds *openDataset) changeCatalog(ctx context.Context, fn func(*host.CatalogTxn) error,
 	scopes ...[]byte) error {
 	return classify.ToFault(ds.in.Catalog().Change(ctx, fn, scopes...))
 }
 
 // startWatch returns a ScanLimiter that limits the time spent on an inspection of a container, such as a
 // dry run.
-func (ds *dataset) startWatch(ctx context.Context) *work.ScanLimiter {
-	return &work.ScanLimiter{Ctx: ctx, Elapsed: ds.in.Elapsed(), Budget: work.LookBudget}
+func (ds *openDataset) startWatch(ctx context.Context) *work.ScanTimeLimiter {
+	return &work.ScanTimeLimiter{Ctx: ctx, Elapsed: ds.in.Elapsed(), Budget: work.LookBudget}
 }
 
 // pageWatch returns a ScanLimiter that limits the time spent on one page of results.
-func (ds *dataset) pageWatch(ctx context.Context) *work.ScanLimiter {
-	return &work.ScanLimiter{Ctx: ctx, Elapsed: ds.in.Elapsed(), Limit: ds.opts.QueryTime, Turns: ds.db.turns,
+func (ds *openDataset) pageWatch(ctx context.Context) *work.ScanTimeLimiter {
+	return &work.ScanTimeLimiter{Ctx: ctx, Elapsed: ds.in.Elapsed(), Limit: ds.opts.QueryTime,
+		Turns:  ds.db.turns,
 		Budget: min(query.DefaultBudget, ds.opts.QueryTime/2)}
 }
 
 // view runs fn over one read-only snapshot of the engine. Only the end of ctx limits its time.
-func (ds *dataset) view(ctx context.Context, fn func(engine.Reader) error) error {
-	return work.ViewUnder(&work.ScanLimiter{Ctx: ctx}, ds.eng, fn)
+func (ds *openDataset) view(ctx context.Context, fn func(engine.Reader) error) error {
+	return work.ViewUnder(&work.ScanTimeLimiter{Ctx: ctx}, ds.eng, fn)
 }
 
 // snapshotNote returns what the store adds to the description that is stored with a snapshot: the ids of the
 // databases.
-func (ds *dataset) snapshotNote() (member string, value any) {
+func (ds *openDataset) snapshotNote() (member string, value any) {
 	ids := []string{}
 	for _, d := range ds.databases() {
 		ids = append(ids, d.ID())
@@ -203,16 +204,16 @@ const noteDatabases = "databases"
 
 // leader returns a function that runs one kind of background work for as long as this server is
 // responsible for it. Of all servers that share the data, one is responsible at a time.
-func (ds *dataset) leader(work string) func(context.Context, func(context.Context)) {
+func (ds *openDataset) leader(work string) func(context.Context, func(context.Context)) {
 	return func(ctx context.Context, fn func(context.Context)) { ds.in.WhileLeased(ctx, work, fn) }
 }
 
-// Server describes one of the running servers that share the data.
-type Server = host.Server
+// RunningServer describes one of the running servers that share the data.
+type RunningServer = host.RunningServer
 
 // Servers returns the running servers that share the data, and their leases, the oldest server first. If
 // the engine cannot be shared, it returns this server only.
-func (db *DB) Servers(ctx context.Context) ([]Server, error) {
+func (db *DB) Servers(ctx context.Context) ([]RunningServer, error) {
 	list, err := db.live().in.ListServers(ctx)
 	return list, classify.ToFault(err)
 }
@@ -238,8 +239,8 @@ func (c *Container) await(n *host.Notifier) <-chan struct{} {
 }
 
 // awaited returns the engine scopes of the containers that somebody waits for, so that the host watches them
-// for changes by other servers (host.TenantState.Awaited).
-func (ds *dataset) awaited() (scopes [][]byte) {
+// for changes by other servers (host.OpenedTenant.Awaited).
+func (ds *openDataset) awaited() (scopes [][]byte) {
 	ds.mu.RLock()
 	defer ds.mu.RUnlock()
 	for _, c := range ds.cat.containers {
@@ -251,8 +252,9 @@ func (ds *dataset) awaited() (scopes [][]byte) {
 }
 
 // changedElsewhere wakes those who wait for a change of an engine scope, to which another server has written
-// (host.TenantState.Changed). It also wakes the splitter, which undoes the splits of servers that have ended.
-func (ds *dataset) changedElsewhere(scope []byte) {
+// (host.OpenedTenant.Changed). It also wakes the splitter, which undoes the splits of servers that have
+// ended.
+func (ds *openDataset) changedElsewhere(scope []byte) {
 	ds.mu.RLock()
 	defer ds.mu.RUnlock()
 	for _, c := range ds.cat.containers {
@@ -275,7 +277,7 @@ func hasScope(st *container.State, scope []byte) bool {
 
 // followStates reads again the states of those containers that another server has changed, so that purges
 // find what they have to do because of those changes. It also learns the time of the database.
-func (ds *dataset) followStates(ctx context.Context, containers ...*Container) error {
+func (ds *openDataset) followStates(ctx context.Context, containers ...*Container) error {
 	if !ds.in.Shared() {
 		return nil
 	}

@@ -25,7 +25,7 @@ type DB struct {
 	opts    Options
 	host    *host.Host
 	owned   bool // Close closes the host
-	dataset atomic.Pointer[dataset]
+	dataset atomic.Pointer[openDataset]
 
 	// heavy limits how many long queries and other long computations run at a time. Like the fields after
 	// it, it is kept when a restore replaces the data.
@@ -112,7 +112,7 @@ func (db *DB) Incarnation(ctx context.Context) (uint32, error) {
 func (db *DB) Ping(ctx context.Context) error { return classify.ToFault(db.live().in.Ping(ctx)) }
 
 // live returns the current dataset.
-func (db *DB) live() *dataset { return db.dataset.Load() }
+func (db *DB) live() *openDataset { return db.dataset.Load() }
 
 // Memory returns the budget that all requests to the store share, also after a restore.
 func (db *DB) Memory() *MemoryBudget {

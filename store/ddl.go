@@ -98,7 +98,7 @@ func (d *Database) createContainer(ctx context.Context, spec definition.Containe
 	}
 	var offer *record.Offer
 	var rec record.Container
-	err := db.changeCatalog(ctx, func(txn *host.CatalogChange) error {
+	err := db.changeCatalog(ctx, func(txn *host.CatalogTxn) error {
 		now := d.clock.Seconds()
 		var err error
 		ranges := db.newRanges(&spec.PartitionKey, o.Ranges, t, shared, now)
@@ -143,7 +143,7 @@ func (d *Database) checkNew(spec *definition.ContainerSpec, invalid error) error
 }
 
 // publish adds a new container, and its offer if it has one, to the catalog in memory.
-func (ds *dataset) publish(c *Container, offer *record.Offer) {
+func (ds *openDataset) publish(c *Container, offer *record.Offer) {
 	ds.mu.Lock()
 	ds.cat.add(c)
 	ds.cat.addOffer(offer)
@@ -154,7 +154,7 @@ func (ds *dataset) publish(c *Container, offer *record.Offer) {
 
 // newRecord returns the record of a container that is being created, and prepares its ranges in the same
 // transaction. The caller holds the catalog's lock.
-func (d *Database) newRecord(txn *host.CatalogChange, spec *definition.ContainerSpec, ranges []record.Range,
+func (d *Database) newRecord(txn *host.CatalogTxn, spec *definition.ContainerSpec, ranges []record.Range,
 	now int64) (rec record.Container, err error) {
 	db := d.ds
 	rec = record.Container{
@@ -193,7 +193,7 @@ func (d *Database) checkEncryptionKeys(p *definition.ClientEncryptionPolicy) err
 // newRanges returns the partition ranges of a new container. Their number is n, or Options.Ranges if n is
 // 0, or the number that the throughput needs if both are 0. A container that shares its database's
 // throughput (shared) then has one.
-func (ds *dataset) newRanges(
+func (ds *openDataset) newRanges(
 	def *definition.PartitionKeyDefinition, n int, t definition.Throughput, shared bool,
 	now int64) []record.Range {
 	if n == 0 {
@@ -328,7 +328,7 @@ func (d *Database) drop(ctx context.Context, c *Container, check func() error) e
 		if err := check(); err != nil {
 			return err
 		}
-		return db.commitDrop(ctx, []*Container{c}, func(t *host.CatalogChange) error {
+		return db.commitDrop(ctx, []*Container{c}, func(t *host.CatalogTxn) error {
 			t.RecordHighest(highest([]*Container{c}))
 			return dropContainerRecords(t, c, db.cat.offers)
 		})

@@ -51,7 +51,7 @@ func TestDryRunPredictsEffects(t *testing.T) {
 			}
 			for e := range exact.Effects {
 				if exact.Effects[e].Count != estimate.Effects[e].Count {
-					t.Errorf("%v: %d, estimated %d", inspect.TTLEffect(e), exact.Effects[e].Count,
+					t.Errorf("%v: %d, estimated %d", inspect.TTLChangeEffect(e), exact.Effects[e].Count,
 						estimate.Effects[e].Count)
 				}
 			}
@@ -113,7 +113,7 @@ func checkDryRun(t *testing.T, d inspect.DryRun, before, after map[string]inspec
 	var want [inspect.TTLEffects]int64
 	var classes [len(d.After)]int64
 	var expired int64
-	effects := make(map[string]inspect.TTLEffect)
+	effects := make(map[string]inspect.TTLChangeEffect)
 	for id, was := range before {
 		is := after[id]
 		switch was.State {

@@ -18,15 +18,15 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// stuckClock is a clock that blocks a script that calls it until release is closed.
-type stuckClock struct {
+// blockingClock is a clock that blocks a script that calls it until release is closed.
+type blockingClock struct {
 	*ttl.VirtualClock
-	wall    *skippingClock // hurries from then on
+	wall    *jumpOnReadClock // hurries from then on
 	release chan struct{}
 	asked   atomic.Int64
 }
 
-func (s *stuckClock) Now() time.Time {
+func (s *blockingClock) Now() time.Time {
 	if within("goja.") {
 		s.asked.Add(1)
 		s.wall.hurry.Store(true)
@@ -86,8 +86,8 @@ func (b *testStore) stuckScripts() int {
 // later.
 func TestScriptThatDoesNotReturn(t *testing.T) {
 	testdisk.Pebble(t, "its clock is stuck, which a database's is not")
-	wall := &skippingClock{Clock: ttl.SystemClock{}}
-	clock := &stuckClock{wall: wall, VirtualClock: ttl.NewManual(time.Unix(1_700_000_000, 0)),
+	wall := &jumpOnReadClock{Clock: ttl.SystemClock{}}
+	clock := &blockingClock{wall: wall, VirtualClock: ttl.NewManual(time.Unix(1_700_000_000, 0)),
 		release: make(chan struct{})}
 	b := newBenchWith(t, testdisk.New(t), "", store.Options{Ranges: 1, ManualReaper: true, Wall: wall,
 		Clock: clock})
@@ -126,8 +126,8 @@ func TestScriptThatDoesNotReturn(t *testing.T) {
 func TestCloseDuringAbandonedScript(t *testing.T) {
 	testdisk.Pebble(t, "its clock is stuck, which a database's is not")
 	t.Parallel()
-	wall := &skippingClock{Clock: ttl.SystemClock{}}
-	clock := &stuckClock{wall: wall, VirtualClock: ttl.NewManual(time.Unix(1_700_000_000, 0)),
+	wall := &jumpOnReadClock{Clock: ttl.SystemClock{}}
+	clock := &blockingClock{wall: wall, VirtualClock: ttl.NewManual(time.Unix(1_700_000_000, 0)),
 		release: make(chan struct{})}
 	b := newBenchWith(t, testdisk.New(t), "", store.Options{Ranges: 1, ManualReaper: true, Wall: wall,
 		Clock: clock})
@@ -166,8 +166,8 @@ const endlessJoin = "FROM c JOIN x1 IN c.l JOIN x2 IN c.l JOIN x3 IN c.l JOIN x4
 func TestTimeLimitOfScriptQuery(t *testing.T) {
 	t.Parallel()
 	testdisk.Pebble(t, "its clock is stuck, which a database's is not")
-	wall := &skippingClock{Clock: ttl.SystemClock{}}
-	clock := &stuckClock{wall: wall, VirtualClock: ttl.NewManual(time.Unix(1_700_000_000, 0)),
+	wall := &jumpOnReadClock{Clock: ttl.SystemClock{}}
+	clock := &blockingClock{wall: wall, VirtualClock: ttl.NewManual(time.Unix(1_700_000_000, 0)),
 		release: make(chan struct{})}
 	close(clock.release)
 	b := newBenchWith(t, testdisk.New(t), "", store.Options{Ranges: 1, ManualReaper: true, Wall: wall,
@@ -198,7 +198,7 @@ func TestScriptEndsWithContext(t *testing.T) {
 		endlessJoin+`", function () {}); }`)
 	for _, id := range []string{"loop", "query"} {
 		ctx, cancel := context.WithCancel(b.ctx)
-		begun := &callbackContext{Context: ctx, do: cancel}
+		begun := &derivationHookContext{Context: ctx, do: cancel}
 		_, _, err := b.c.Execute(begun, definition.NewPartitionKey(jsondoc.StringValue("a")), id, nil,
 			store.ExecuteOptions{})
 		if !is(err, fault.CodeCanceled) {
@@ -209,15 +209,15 @@ func TestScriptEndsWithContext(t *testing.T) {
 	}
 }
 
-// callbackContext is a context that calls do when another context is derived from it for the first time.
-// So a test can act when a script calls its host, or when a patch sets the time limit of its condition.
-type callbackContext struct {
+// derivationHookContext is a context that calls do when another context is derived from it for the first
+// time. So a test can act when a script calls its host, or when a patch sets the time limit of its condition.
+type derivationHookContext struct {
 	context.Context
 	once sync.Once
 	do   func()
 }
 
-func (f *callbackContext) Value(key any) any {
+func (f *derivationHookContext) Value(key any) any {
 	if within("context.With") {
 		f.once.Do(f.do)
 	}
@@ -261,7 +261,7 @@ func TestWritesDuringPatchCondition(t *testing.T) {
 	} {
 		ctx, cancel := context.WithCancel(b.ctx)
 		begun, ended := make(chan struct{}), make(chan error, 1)
-		go func() { ended <- patch(&callbackContext{Context: ctx, do: func() { close(begun) }}) }()
+		go func() { ended <- patch(&derivationHookContext{Context: ctx, do: func() { close(begun) }}) }()
 		<-begun
 		b.beside(5)
 		if len(ended) > 0 {
@@ -286,7 +286,7 @@ func TestConditionAfterConcurrentChange(t *testing.T) {
 	}{{"FROM c WHERE c.n = 1", fault.CodePreconditionFailed}, {"FROM c WHERE c.n = 2", fine}} {
 		b.put(`{"id":"1","pk":"a","n":1}`)
 		cancelable, cancel := context.WithCancel(b.ctx)
-		ctx := &callbackContext{Context: cancelable, do: func() { b.put(`{"id":"1","pk":"a","n":2}`) }}
+		ctx := &derivationHookContext{Context: cancelable, do: func() { b.put(`{"id":"1","pk":"a","n":2}`) }}
 		p := patchOf(t, `{"op":"incr","path":"/n","value":1}`)
 		p.Condition = c.condition
 		it, _, err := b.c.Patch(ctx, definition.NewPartitionKey(jsondoc.StringValue("a")), "1", *p,

@@ -37,7 +37,7 @@ func (c *Container) storeSettings(ctx context.Context, old *container.State, nex
 	was, on := old.Rec.Log != nil, next.Rec.Settings.ExpiryEvents != nil
 	switch {
 	case on && !was:
-		next.Rec.Log = &record.ExpiryLog{Since: now, Policy: *next.Policy()}
+		next.Rec.Log = &record.ExpiryLogStart{Since: now, Policy: *next.Policy()}
 	case !on:
 		next.Rec.Log = nil
 	}
@@ -76,9 +76,9 @@ func (c *Container) trimExpiries(ctx context.Context, st *container.State, s *co
 	now int64) (more bool, next int64, err error) {
 	window := st.EventRetention()
 	old, err := sweep.OldEntries(ctx, c.ds.eng, s.Scope, layout.FamilyExpired, window, now,
-		func(value []byte) (layout.ItemVersion, error) {
+		func(value []byte) (layout.AllVersionsFeedEntry, error) {
 			e, err := layout.DecodeExpiry(value)
-			return e.ItemVersion, err
+			return e.AllVersionsFeedEntry, err
 		})
 	if err != nil || old.Last == 0 {
 		return false, old.Next, err
@@ -145,7 +145,7 @@ func (c *Container) announceBatch(ctx context.Context, s *container.Partition, b
 			return err
 		}
 		for _, g := range ghosts {
-			if st.LogsExpiryOf(&g.Item) && !st.Tombstoned(g.Head, func() []byte { return g.PK }) {
+			if st.LogsExpiryOf(&g.DecodedItem) && !st.Tombstoned(g.Head, func() []byte { return g.PK }) {
 				t.Announce(g)
 			}
 		}

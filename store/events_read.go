@@ -78,9 +78,9 @@ func (c *Container) ExpirationsEnd(ctx context.Context) (string, error) {
 // channel if there are no entries.
 func (c *Container) ExpirationsChanged() <-chan struct{} { return c.await(&c.expirySubscribers) }
 
-// EventSubscription is either a webhook of a container, which receives its log of expiries, or a queue or
+// EventDestination is either a webhook of a container, which receives its log of expiries, or a queue or
 // topic, which receives its change feed.
-type EventSubscription struct {
+type EventDestination struct {
 	Container *Container
 	definition.Webhook
 	ChangesTo string // the path of the queue or topic; "" for a webhook
@@ -88,7 +88,7 @@ type EventSubscription struct {
 
 // Name identifies the subscription among those of its container, for Confirmed and Confirm. For a webhook
 // it is the URL.
-func (s EventSubscription) Name() string {
+func (s EventDestination) Name() string {
 	if s.ChangesTo != "" {
 		return container.ChangesPrefix + s.ChangesTo
 	}
@@ -98,25 +98,25 @@ func (s EventSubscription) Name() string {
 // WhileDelivering runs deliver while this server is the one that sends the subscription's events, until ctx
 // ends. Of several servers that share the data, one sends; if it stops, another one continues after the
 // confirmed position. The context of deliver is canceled when this server must stop sending.
-func (s EventSubscription) WhileDelivering(ctx context.Context, deliver func(ctx context.Context)) {
+func (s EventDestination) WhileDelivering(ctx context.Context, deliver func(ctx context.Context)) {
 	c := s.Container
 	c.ds.in.WhileLeased(ctx, fmt.Sprintf("delivery/%x/%s", c.cid, s.Name()), deliver)
 }
 
 // Subscriptions returns the webhooks of all containers, and the queues and topics that receive their
 // changes.
-func (db *DB) Subscriptions() (list []EventSubscription) { return db.live().subscriptions() }
+func (db *DB) Subscriptions() (list []EventDestination) { return db.live().subscriptions() }
 
-func (ds *dataset) subscriptions() (list []EventSubscription) {
+func (ds *openDataset) subscriptions() (list []EventDestination) {
 	ds.mu.RLock()
 	defer ds.mu.RUnlock()
 	for _, c := range ds.cat.containers {
 		if st := c.state.Load(); !st.Dropped {
 			for _, w := range st.Webhooks() {
-				list = append(list, EventSubscription{Container: c, Webhook: w})
+				list = append(list, EventDestination{Container: c, Webhook: w})
 			}
 			if to := st.Rec.Settings.ChangesTo; to != "" {
-				list = append(list, EventSubscription{Container: c, ChangesTo: to})
+				list = append(list, EventDestination{Container: c, ChangesTo: to})
 			}
 		}
 	}
@@ -128,7 +128,7 @@ func (ds *dataset) subscriptions() (list []EventSubscription) {
 func (db *DB) CatalogChanged() <-chan struct{} { return db.catalogWatch.Changed() }
 
 // Confirmed returns the position up to which a subscriber has confirmed its events; name is
-// EventSubscription.Name. The position is "" before the first confirmation; events are then sent from the
+// EventDestination.Name. The position is "" before the first confirmation; events are then sent from the
 // oldest one on. CodeNotFound: there is no such subscriber (any more).
 func (c *Container) Confirmed(ctx context.Context, name string) (string, error) {
 	if err := c.hasSubscriber(c.state.Load(), name); err != nil {

@@ -84,9 +84,9 @@ func (noExpirySink) take(*transaction.StoredItem) (bool, error) { return true, n
 func (noExpirySink) finish()                                    {}
 func (h noExpirySink) leave(bool)                               { h.c.leave() }
 
-// tenantExpirySink is an expiry sink that does not belong to the store but to another tenant of its host: a
-// queue or topic.
-type tenantExpirySink struct {
+// otherTenantExpirySink is an expiry sink that does not belong to the store but to another tenant of its
+// host: a queue or topic.
+type otherTenantExpirySink struct {
 	host.ExpirySinkTx
 	c     *Container
 	st    *container.State
@@ -95,8 +95,8 @@ type tenantExpirySink struct {
 
 // enterWithOther takes the container's gate (its lock) and the expiry sink's locks, in the order of the
 // tenants that own them.
-func (c *Container) enterWithOther(ctx context.Context, to definition.ExpirySink) (*container.State,
-	expirySink, error) {
+func (c *Container) enterWithOther(ctx context.Context,
+	to definition.ExpirySinkReference) (*container.State, expirySink, error) {
 	q, err := c.ds.in.Sink(tenantName, to.Kind, to.Name)
 	if err != nil {
 		return nil, nil, &fault.Error{
@@ -110,7 +110,7 @@ func (c *Container) enterWithOther(ctx context.Context, to definition.ExpirySink
 			Hint: "clear onExpire in the container's settings", Err: err,
 		}
 	}
-	h := &tenantExpirySink{c: c}
+	h := &otherTenantExpirySink{c: c}
 	if q.First {
 		if h.ExpirySinkTx, err = q.Enter(ctx); err != nil {
 			return nil, nil, err
@@ -133,13 +133,13 @@ func (c *Container) enterWithOther(ctx context.Context, to definition.ExpirySink
 
 // dead converts a ghost (an expired item that is not purged yet) to the form in which the expiry sink
 // receives it.
-func (h *tenantExpirySink) dead(ghost *transaction.StoredItem) host.ExpiredItem {
-	at, _ := h.st.Policy().ExpiresAt(h.st.Life(&ghost.Item))
+func (h *otherTenantExpirySink) dead(ghost *transaction.StoredItem) host.ExpiredItem {
+	at, _ := h.st.Policy().ExpiresAt(h.st.Life(&ghost.DecodedItem))
 	from := h.c.d.ID() + "/" + h.c.name
 	return host.ExpiredItem{From: from, ID: ghost.ID, Body: ghost.Body, ExpiredAt: time.Unix(at, 0)}
 }
 
-func (h *tenantExpirySink) scopes(ctx context.Context, s *container.Partition,
+func (h *otherTenantExpirySink) scopes(ctx context.Context, s *container.Partition,
 	batch []sweep.ExpiryCandidate) (
 	scopes [][]byte, err error) {
 	err = h.c.withMoved(ctx, h.st, s, batch, func(r engine.Reader, items []*transaction.StoredItem) error {
@@ -153,7 +153,7 @@ func (h *tenantExpirySink) scopes(ctx context.Context, s *container.Partition,
 	return scopes, err
 }
 
-func (h *tenantExpirySink) begin(t *transaction.Tx) error {
+func (h *otherTenantExpirySink) begin(t *transaction.Tx) error {
 	h.taken = 0
 	h.Begin(t.Txn)
 	return nil
@@ -162,7 +162,7 @@ func (h *tenantExpirySink) begin(t *transaction.Tx) error {
 // take moves a ghost (an expired item that is not purged yet) to the place in another tenant that receives
 // the container's expired items, such as a queue (the expiry sink). taken is false if the sink refuses the
 // ghost. If that is the first ghost of the transaction, a new transaction would not help, and take fails.
-func (h *tenantExpirySink) take(ghost *transaction.StoredItem) (taken bool, err error) {
+func (h *otherTenantExpirySink) take(ghost *transaction.StoredItem) (taken bool, err error) {
 	taken, err = h.Take(h.dead(ghost))
 	switch {
 	case taken:
@@ -176,9 +176,9 @@ func (h *tenantExpirySink) take(ghost *transaction.StoredItem) (taken bool, err 
 	return taken, err
 }
 
-func (h *tenantExpirySink) finish() { h.Finish() }
+func (h *otherTenantExpirySink) finish() { h.Finish() }
 
-func (h *tenantExpirySink) leave(committed bool) {
+func (h *otherTenantExpirySink) leave(committed bool) {
 	h.Leave(committed)
 	h.c.leave()
 }

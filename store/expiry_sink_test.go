@@ -21,11 +21,11 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// twoTenantHost is a host with two tenants, documents and reminders, opened in either order. Items that
-// expire in its container are moved to a book, a list of reminders.
-type twoTenantHost struct {
+// documentAndReminderHost is a host with two tenants, documents and reminders, opened in either order. Items
+// that expire in its container are moved to a book, a list of reminders.
+type documentAndReminderHost struct {
 	t     *testing.T
-	fs    *testdisk.Disk
+	fs    *testdisk.EngineStorage
 	clock *ttl.VirtualClock
 	last  bool // the documents are the second tenant
 	h     *host.Host
@@ -34,9 +34,9 @@ type twoTenantHost struct {
 	c     *store.Container
 }
 
-func newTwoTenantHost(t *testing.T, last bool) *twoTenantHost {
+func newTwoTenantHost(t *testing.T, last bool) *documentAndReminderHost {
 	t.Helper()
-	w := &twoTenantHost{t: t, fs: testdisk.NewCrashable(t), last: last}
+	w := &documentAndReminderHost{t: t, fs: testdisk.NewCrashable(t), last: last}
 	w.clock = ttl.NewManual(time.Unix(1_700_000_000, 0))
 	w.open()
 	t.Cleanup(func() { w.must(w.h.Close()) })
@@ -51,7 +51,7 @@ func newTwoTenantHost(t *testing.T, last bool) *twoTenantHost {
 	return w
 }
 
-func (w *twoTenantHost) open() {
+func (w *documentAndReminderHost) open() {
 	w.t.Helper()
 	e, err := w.fs.OpenAt(w.t.Context(), w.clock)
 	w.must(err)
@@ -67,7 +67,7 @@ func (w *twoTenantHost) open() {
 	w.must(err)
 }
 
-func (w *twoTenantHost) must(err error) {
+func (w *documentAndReminderHost) must(err error) {
 	w.t.Helper()
 	if err != nil {
 		w.t.Fatal(err)
@@ -75,23 +75,23 @@ func (w *twoTenantHost) must(err error) {
 }
 
 // bequeath makes a book of the reminder tenant the expiry sink of the container; "": none.
-func (w *twoTenantHost) bequeath(book string) {
+func (w *documentAndReminderHost) bequeath(book string) {
 	w.t.Helper()
 	w.must(w.c.Bequeath(w.t.Context(), hosttest.Kind, book))
 }
 
-func (w *twoTenantHost) create(id string) {
+func (w *documentAndReminderHost) create(id string) {
 	w.t.Helper()
 	body := fmt.Appendf(nil, `{"id":%q}`, id)
 	_, _, err := w.c.Create(w.t.Context(), definition.PartitionKey{}, body, store.WriteOptions{})
 	w.must(err)
 }
 
-func (w *twoTenantHost) sweep() (int, error) { return w.db.SweepNow(w.t.Context()) }
+func (w *documentAndReminderHost) sweep() (int, error) { return w.db.SweepNow(w.t.Context()) }
 
 // stored returns the sorted ids of all items in the container, including expired ones, and the sorted
 // texts of the reminders in the book.
-func (w *twoTenantHost) stored() (ids, texts []string) {
+func (w *documentAndReminderHost) stored() (ids, texts []string) {
 	w.t.Helper()
 	ids, err := w.c.StoredIDs(w.t.Context())
 	w.must(err)
@@ -102,7 +102,7 @@ func (w *twoTenantHost) stored() (ids, texts []string) {
 	return ids, texts
 }
 
-func (w *twoTenantHost) expect(ids, texts []string) {
+func (w *documentAndReminderHost) expect(ids, texts []string) {
 	w.t.Helper()
 	if here, there := w.stored(); !slices.Equal(here, ids) || !slices.Equal(there, texts) {
 		w.t.Fatalf("stored are %q and %q, not %q and %q", here, there, ids, texts)
@@ -110,7 +110,7 @@ func (w *twoTenantHost) expect(ids, texts []string) {
 	w.must(w.db.Check(w.t.Context(), func(fault error) bool { w.t.Error(fault); return true }))
 }
 
-func inBothOrders(t *testing.T, test func(w *twoTenantHost)) {
+func inBothOrders(t *testing.T, test func(w *documentAndReminderHost)) {
 	for _, last := range []bool{false, true} {
 		t.Run(fmt.Sprintf("documents last %v", last), func(t *testing.T) { test(newTwoTenantHost(t, last)) })
 	}
@@ -120,7 +120,7 @@ func inBothOrders(t *testing.T, test func(w *twoTenantHost)) {
 // expire, and that items that had expired before the sink was set are not.
 func TestExpirySinkOfOtherTenant(t *testing.T) {
 	t.Parallel()
-	inBothOrders(t, func(w *twoTenantHost) {
+	inBothOrders(t, func(w *documentAndReminderHost) {
 		w.bequeath("")
 		w.create("before")
 		w.clock.Advance(10 * time.Second)
@@ -144,7 +144,7 @@ func TestExpirySinkOfOtherTenant(t *testing.T) {
 // item to the expiry sink.
 func TestExpirySinkOfReplacedGhost(t *testing.T) {
 	t.Parallel()
-	inBothOrders(t, func(w *twoTenantHost) {
+	inBothOrders(t, func(w *documentAndReminderHost) {
 		w.create("a")
 		w.clock.Advance(5 * time.Second)
 		w.create("a")
@@ -156,7 +156,7 @@ func TestExpirySinkOfReplacedGhost(t *testing.T) {
 // does not exist, so that no item is lost.
 func TestExpirySinkFailure(t *testing.T) {
 	t.Parallel()
-	inBothOrders(t, func(w *twoTenantHost) {
+	inBothOrders(t, func(w *documentAndReminderHost) {
 		w.create("refused")
 		w.clock.Advance(5 * time.Second)
 		if n, err := w.sweep(); n != 0 || !errors.Is(err, hosttest.ErrRefused) {
@@ -180,7 +180,7 @@ func TestExpirySinkFailure(t *testing.T) {
 func TestExpirySinkCrash(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(metamorphic.FirstSeed(), 0))
-	inBothOrders(t, func(w *twoTenantHost) {
+	inBothOrders(t, func(w *documentAndReminderHost) {
 		var all []string
 		for round := range 12 {
 			for i := range 1 + r.IntN(4) {
@@ -219,7 +219,7 @@ func TestExpirySinkCrash(t *testing.T) {
 func TestTenantsShareRestoreAndClock(t *testing.T) {
 	testdisk.Pebble(t, "snapshots")
 	t.Parallel()
-	inBothOrders(t, func(w *twoTenantHost) {
+	inBothOrders(t, func(w *documentAndReminderHost) {
 		ctx := w.t.Context()
 		_, err := w.db.Snapshot(ctx, "s")
 		w.must(err)
@@ -236,17 +236,17 @@ func TestTenantsShareRestoreAndClock(t *testing.T) {
 		}
 		back := time.Unix(1_699_999_000, 0)
 		var far *host.ClockTooFarBackError
-		_, err = w.db.SetClock(ctx, store.ClockChange{Set: &back})
+		_, err = w.db.SetClock(ctx, store.ClockChangeRequest{Set: &back})
 		if !errors.As(err, &far) || fault.ErrorCode(err) != fault.CodeBadRequest {
 			w.t.Fatalf("a clock behind a reminder: %v", err)
 		}
 		second := time.Second
-		_, err = w.db.SetClock(ctx, store.ClockChange{Advance: &second})
+		_, err = w.db.SetClock(ctx, store.ClockChangeRequest{Advance: &second})
 		w.must(err)
 		if texts, err := w.books.Texts(ctx, "book"); err != nil || len(texts) != 1 {
 			w.t.Fatalf("%q, %v", texts, err)
 		}
-		_, err = w.db.SetClock(ctx, store.ClockChange{Advance: &second})
+		_, err = w.db.SetClock(ctx, store.ClockChangeRequest{Advance: &second})
 		w.must(err)
 		if texts, err := w.books.Texts(ctx, "book"); err != nil || len(texts) != 0 {
 			w.t.Fatalf("%q, %v", texts, err)
@@ -261,19 +261,19 @@ func TestTenantsShareRestoreAndClock(t *testing.T) {
 // moves do not deadlock.
 func TestExpirySinkDuringClockMoves(t *testing.T) {
 	t.Parallel()
-	inBothOrders(t, func(w *twoTenantHost) {
+	inBothOrders(t, func(w *documentAndReminderHost) {
 		ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
 		defer cancel()
 		done := make(chan error, 2)
 		go func() {
 			for i := range 40 {
 				d := time.Duration(i%4) * time.Second
-				if _, err := w.db.SetClock(ctx, store.ClockChange{Advance: &d}); err != nil {
+				if _, err := w.db.SetClock(ctx, store.ClockChangeRequest{Advance: &d}); err != nil {
 					done <- err
 					return
 				}
 				to := w.db.Now().Add(-time.Second)
-				_, err := w.db.SetClock(ctx, store.ClockChange{Set: &to})
+				_, err := w.db.SetClock(ctx, store.ClockChangeRequest{Set: &to})
 				if err != nil && fault.ErrorCode(err) != fault.CodeBadRequest {
 					done <- err
 					return

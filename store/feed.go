@@ -15,7 +15,7 @@ type ChangesRequest struct {
 	Scope    Scope
 	Mode     ChangeMode
 	Start    ChangesStart
-	Session  []SessionPosition
+	Session  []SessionTokenEntry
 	MaxItems int // changes per page, as in ListOptions; a page never ends inside a transaction
 }
 

@@ -50,21 +50,21 @@ type feedRig struct {
 	t      *testing.T
 	ctx    context.Context
 	r      *rand.Rand
-	fs     *testdisk.Disk
+	fs     *testdisk.EngineStorage
 	clock  *ttl.VirtualClock
 	ranges int
 	db     *store.DB
 	d      *store.Database
 	c      *store.Container
 
-	items   map[metamorphic.ItemKey]feedItem
+	items   map[metamorphic.ItemKey]feedModelItem
 	writes  int
 	history map[metamorphic.ItemKey][]string // what the feed of all versions must say of each key
 	readers []*feedFollower
 	all     []*feedFollower // of all versions
 }
 
-type feedItem struct {
+type feedModelItem struct {
 	body string
 	ts   int64
 	ttl  int64 // 0: lives for ever
@@ -76,7 +76,7 @@ func newFeedRig(t *testing.T, ranges int, seed uint64) *feedRig {
 	w := &feedRig{t: t, ctx: context.Background(),
 		r: rand.New(rand.NewPCG(seed, uint64(ranges))), fs: testdisk.NewCrashable(t), ranges: ranges,
 		clock: ttl.NewManual(time.Unix(1_700_000_000,
-			0)), items: map[metamorphic.ItemKey]feedItem{}, history: map[metamorphic.ItemKey][]string{}}
+			0)), items: map[metamorphic.ItemKey]feedModelItem{}, history: map[metamorphic.ItemKey][]string{}}
 	w.open()
 	var err error
 	if w.d, err = w.db.CreateDatabase(w.ctx, "db", definition.Throughput{}); err == nil {
@@ -190,8 +190,8 @@ func (w *feedRig) count() int {
 }
 
 // item returns a new document for the key k, sometimes with a ttl. n is a value in it.
-func (w *feedRig) item(k metamorphic.ItemKey, n int) feedItem {
-	it := feedItem{body: fmt.Sprintf(`{"id":%q,"pk":%q,"n":%d}`, k.ID, k.Partition, n), ts: w.now()}
+func (w *feedRig) item(k metamorphic.ItemKey, n int) feedModelItem {
+	it := feedModelItem{body: fmt.Sprintf(`{"id":%q,"pk":%q,"n":%d}`, k.ID, k.Partition, n), ts: w.now()}
 	if w.r.IntN(3) == 0 {
 		it.ttl = int64(1 + w.r.IntN(5))
 		it.body = it.body[:len(it.body)-1] + fmt.Sprintf(`,"ttl":%d}`, it.ttl)
@@ -202,7 +202,7 @@ func (w *feedRig) item(k metamorphic.ItemKey, n int) feedItem {
 // put writes one item, or several of a partition as a batch.
 func (w *feedRig) put(k metamorphic.ItemKey, n, several int) {
 	var keys []metamorphic.ItemKey
-	var items []feedItem
+	var items []feedModelItem
 	var ops []store.Operation
 	for range several {
 		it := w.item(k, n)
@@ -224,7 +224,7 @@ func (w *feedRig) put(k metamorphic.ItemKey, n, several int) {
 }
 
 // wrote records in the model that an upsert has stored the item with the given LSN.
-func (w *feedRig) wrote(k metamorphic.ItemKey, it feedItem, lsn uint64) {
+func (w *feedRig) wrote(k metamorphic.ItemKey, it feedModelItem, lsn uint64) {
 	it.lsn, it.nth = lsn, w.count()
 	event := fmt.Sprintf("create %s at %d", it.body, it.lsn)
 	if old, ok := w.items[k]; ok {
@@ -241,7 +241,7 @@ func (w *feedRig) rename(k metamorphic.ItemKey, id string, n int) {
 	old, there := w.items[k]
 	_, taken := w.items[to]
 	taken = taken && to != k
-	it := feedItem{body: fmt.Sprintf(`{"id":%q,"pk":%q,"n":%d}`, id, k.Partition, n), ts: w.now()}
+	it := feedModelItem{body: fmt.Sprintf(`{"id":%q,"pk":%q,"n":%d}`, id, k.Partition, n), ts: w.now()}
 	got, _, err := w.c.Replace(w.ctx, pk(k.Partition), k.ID, []byte(it.body), store.WriteOptions{})
 	switch {
 	case !there && !is(err, fault.CodeNotFound), there && taken && !is(err, fault.CodeConflict), there && !taken && err != nil:

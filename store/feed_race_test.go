@@ -60,7 +60,8 @@ func TestFeedSurvivesCrashes(t *testing.T) {
 // openReplicated opens a store, and creates a container whose items can expire and which keeps all
 // versions if it does not exist. clock is the store's clock. system is the clock of the database, if the
 // disk is a PostgreSQL database.
-func openReplicated(t *testing.T, fs *testdisk.Disk, clock, system *ttl.VirtualClock, ranges int) (*store.DB,
+func openReplicated(t *testing.T, fs *testdisk.EngineStorage, clock, system *ttl.VirtualClock,
+	ranges int) (*store.DB,
 	*store.Container) {
 	t.Helper()
 	ctx := context.Background()
@@ -91,8 +92,8 @@ func openReplicated(t *testing.T, fs *testdisk.Disk, clock, system *ttl.VirtualC
 
 // liveWithReaders runs writers and readers concurrently, and returns a copy of the disk as a crash in the
 // middle leaves it.
-func liveWithReaders(t *testing.T, r *rand.Rand, fs *testdisk.Disk, db *store.DB, c *store.Container,
-	clock *ttl.VirtualClock, readers ...*feedReplica) *testdisk.Disk {
+func liveWithReaders(t *testing.T, r *rand.Rand, fs *testdisk.EngineStorage, db *store.DB, c *store.Container,
+	clock *ttl.VirtualClock, readers ...*feedReplica) *testdisk.EngineStorage {
 	const writers, operations = 4, 60
 	ctx := context.Background()
 	seeds := make([]uint64, writers)
@@ -100,7 +101,7 @@ func liveWithReaders(t *testing.T, r *rand.Rand, fs *testdisk.Disk, db *store.DB
 		seeds[i] = r.Uint64()
 	}
 	var crash sync.Once
-	var wreck *testdisk.Disk
+	var wreck *testdisk.EngineStorage
 	power := func() {
 		crash.Do(func() {
 			for _, f := range readers { // whoever is in the middle of a page has not been told yet
@@ -215,17 +216,17 @@ type feedReplica struct {
 	mode store.ChangeMode
 
 	mu       sync.Mutex
-	observed observedFeed
-	frozen   *observedFeed // at the crash; what came later is forgotten
+	observed feedReplicaState
+	frozen   *feedReplicaState // at the crash; what came later is forgotten
 }
 
-type observedFeed struct {
+type feedReplicaState struct {
 	after string
 	items map[metamorphic.ItemKey]string // the body, and behind it the LSN
 }
 
-func (k observedFeed) clone() observedFeed {
-	c := observedFeed{after: k.after, items: make(map[metamorphic.ItemKey]string, len(k.items))}
+func (k feedReplicaState) clone() feedReplicaState {
+	c := feedReplicaState{after: k.after, items: make(map[metamorphic.ItemKey]string, len(k.items))}
 	for key, v := range k.items {
 		c.items[key] = v
 	}
@@ -233,7 +234,7 @@ func (k observedFeed) clone() observedFeed {
 }
 
 func newFeedReplica(mode store.ChangeMode) *feedReplica {
-	return &feedReplica{mode: mode, observed: observedFeed{items: map[metamorphic.ItemKey]string{}}}
+	return &feedReplica{mode: mode, observed: feedReplicaState{items: map[metamorphic.ItemKey]string{}}}
 }
 
 func (f *feedReplica) freeze() {

@@ -55,7 +55,7 @@ func (c *Container) idle() bool {
 // tendIdle deletes the containers that have been idle for too long, and stores when the others were used.
 // It runs in a turn of the reaper. If the catalog is being changed it does nothing, since the next turn
 // follows soon.
-func (ds *dataset) tendIdle(ctx context.Context) error {
+func (ds *openDataset) tendIdle(ctx context.Context) error {
 	var timed []*Container
 	ds.mu.RLock()
 	for _, c := range ds.cat.containers {
@@ -142,7 +142,7 @@ func (c *Container) usedElsewhere(ctx context.Context) error {
 // keepUse stores the second until which the container counts as used. It does nothing if the container has
 // been dropped. If relaxed is set, it does not wait until the second is durable.
 func (c *Container) keepUse(ctx context.Context, until int64, relaxed bool) error {
-	err := c.ds.changeCatalog(ctx, func(t *host.CatalogChange) error {
+	err := c.ds.changeCatalog(ctx, func(t *host.CatalogTxn) error {
 		v, err := t.Get(layout.ContainerKey(c.d.rec.Num, c.name))
 		if isAbsent(err) {
 			return nil
@@ -168,7 +168,7 @@ func (c *Container) keepUse(ctx context.Context, until int64, relaxed bool) erro
 
 // keepUses stores when containers with AutoDeleteOnIdle were last used. It is called when the data are
 // closed and no request is running any more.
-func (ds *dataset) keepUses(ctx context.Context) error {
+func (ds *openDataset) keepUses(ctx context.Context) error {
 	ds.mu.RLock()
 	containers := ds.cat.containers
 	ds.mu.RUnlock()

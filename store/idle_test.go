@@ -158,7 +158,7 @@ func TestIdleThroughRestarts(t *testing.T) {
 		fs := testdisk.NewCrashable(t)
 		b := &testStore{t: t, ctx: ctx, clock: ttl.NewManual(time.Unix(1_700_000_000, 0))}
 		var err error
-		open := func(on *testdisk.Disk) {
+		open := func(on *testdisk.EngineStorage) {
 			t.Helper()
 			if b.db, err = openAt(ctx, on, b.clock); err != nil {
 				t.Fatal(err)

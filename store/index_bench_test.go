@@ -158,7 +158,7 @@ func BenchmarkLeapfrog(b *testing.B) {
 
 // leapfrog intersects two posting lists in the way a query does, and returns how many postings it has
 // examined.
-func leapfrog(p, q query.Postings) (looked int) {
+func leapfrog(p, q query.PostingIterator) (looked int) {
 	for more := p.Next() && q.Next(); more; {
 		for n := 0; more && p.RID() < q.RID(); n++ {
 			looked++

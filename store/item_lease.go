@@ -18,8 +18,8 @@ import (
 // lease can be renewed.
 const MaxLease = 7 * 24 * 3600
 
-// ItemLease describes a granted lease.
-type ItemLease struct {
+// ExpirySuspension describes a granted lease: the item does not expire before Until.
+type ExpirySuspension struct {
 	Until int64 // the first second, since 1970, after the lease
 }
 
@@ -28,19 +28,19 @@ type ItemLease struct {
 // passed by then. An item has at most one lease; another call replaces it, even if the new lease ends
 // earlier. CodeNotFound: there is no such item, or it has expired. CodeBadRequest: seconds or the key are
 // invalid.
-func (c *Container) Lease(ctx context.Context, pk definition.PartitionKey, id string, seconds int) (ItemLease,
-	error) {
+func (c *Container) Lease(ctx context.Context, pk definition.PartitionKey, id string,
+	seconds int) (ExpirySuspension, error) {
 	if seconds < 1 || seconds > MaxLease {
-		return ItemLease{}, fault.New(fault.CodeBadRequest,
+		return ExpirySuspension{}, fault.New(fault.CodeBadRequest,
 			fmt.Sprintf("A lease must be between 1 and %d seconds long, not %d.", MaxLease, seconds))
 	}
-	var l ItemLease
+	var l ExpirySuspension
 	err := c.lease(ctx, pk, id, func(now int64) int64 {
 		l.Until = now + int64(seconds)
 		return l.Until
 	})
 	if err != nil {
-		return ItemLease{}, err
+		return ExpirySuspension{}, err
 	}
 	return l, nil
 }
@@ -63,8 +63,8 @@ func (c *Container) lease(ctx context.Context, pk definition.PartitionKey, id st
 	if err != nil {
 		return err
 	}
-	_, err = c.update(ctx, p.ItemLocation, func(t *transaction.Tx) error {
-		item, err := t.MustFind(p.ItemLocation)
+	_, err = c.update(ctx, p.EncodedItemKey, func(t *transaction.Tx) error {
+		item, err := t.MustFind(p.EncodedItemKey)
 		if err == nil {
 			t.SetLease(item, until(t.Now))
 		}

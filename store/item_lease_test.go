@@ -24,7 +24,7 @@ func (b *testStore) alive() bool {
 	return err == nil
 }
 
-func (b *testStore) lease(seconds int) store.ItemLease {
+func (b *testStore) lease(seconds int) store.ExpirySuspension {
 	b.t.Helper()
 	l, err := b.c.Lease(b.ctx, pk("p"), "a", seconds)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 
 // lintItem applies the lint rules to the ttl and the vectors of an item that has just been written.
 func (c *Container) lintItem(st *container.State,
-	p *transaction.PreparedOperation) definition.LintViolations {
-	item := &p.Item.Item
+	p *transaction.PreparedOperation) definition.BrokenLintRules {
+	item := &p.Item.DecodedItem
 	found := lint.Life(st.Policy().Default, item, &st.LifeRules.Basis, st.Vectors)
 	if found != 0 {
 		c.noteLint(found, &lint.LastViolation{Key: Key{Partition: c.def.Extract(item.Body), ID: item.ID},
@@ -30,8 +30,8 @@ func (c *containerAdapter) Refused(id string, body, token []byte) {
 }
 
 // noteLint counts found, the lint rules that a write has broken, and logs them. last describes the write.
-func (c *Container) noteLint(found definition.LintViolations, last *lint.LastViolation) {
-	c.lints.Note(found, last, func(rule definition.LintViolations, times uint64) {
+func (c *Container) noteLint(found definition.BrokenLintRules, last *lint.LastViolation) {
+	c.lints.Note(found, last, func(rule definition.BrokenLintRules, times uint64) {
 		c.ds.opts.Logger.Warn(rule.Text(), "rule", rule.String(), "times", times, "database", c.d.ID(),
 			"container", c.name, "id", last.Key.ID, "ttl", int64(last.TTL))
 	})

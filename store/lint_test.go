@@ -50,7 +50,7 @@ func TestLint(t *testing.T) {
 	b.setDefault("null")
 	for _, lock := range []struct {
 		body string
-		want definition.LintViolations
+		want definition.BrokenLintRules
 	}{
 		{`{"id":"h_AAAAAA==_AAAAAIAAAAA=.lock","pk":"p","ttl":30}`,
 			definition.LintOff}, {`{"id":"h.locks","ttl":30}`, definition.LintOff},
@@ -70,7 +70,7 @@ func TestLint(t *testing.T) {
 
 	counts := b.c.LintCounts()
 	for i, want := range []struct {
-		rule  definition.LintViolations
+		rule  definition.BrokenLintRules
 		count uint64
 	}{{definition.LintOff, 4}, {definition.LintMilliseconds, 4}, {definition.LintLong, 2}} {
 		c := counts[i]
@@ -165,7 +165,7 @@ func TestLintOfTTLPropertyPath(t *testing.T) {
 	b := newBenchWith(t, testdisk.New(t), `"defaultTtl":10,"ttlPropertyPath":"/base"`,
 		store.Options{ManualReaper: true, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	defer b.close()
-	for base, want := range map[string]definition.LintViolations{`,"base":1700000000`: 0, `,"base":0`: 0,
+	for base, want := range map[string]definition.BrokenLintRules{`,"base":1700000000`: 0, `,"base":0`: 0,
 		`,"base":99999999999`: 0, ``: definition.LintBaseAbsent, `,"base":null`: definition.LintBaseType,
 		`,"base":"1700000000"`:  definition.LintBaseType,
 		`,"base":1700000000000`: definition.LintBaseMilliseconds} {

@@ -130,7 +130,7 @@ func TestOneLSNForABatch(t *testing.T) {
 	}
 	for lsn, refused := range map[uint64]bool{before + 1: false, before + 2: false, before + 3: true} {
 		_, _, err := b.c.Read(b.ctx, pk("p"), "3",
-			store.ReadOptions{Session: []store.SessionPosition{{Range: "0", LSN: lsn}}})
+			store.ReadOptions{Session: []store.SessionTokenEntry{{Range: "0", LSN: lsn}}})
 		if is(err, fault.CodeSessionNotAvailable) != refused || !refused && err != nil {
 			t.Errorf("a session at %d: %v", lsn, err)
 		}

@@ -45,7 +45,7 @@ const backlogLimit = 100_000
 // costs more with a larger backlog of purges.
 func (db *DB) Metrics(ctx context.Context) (Metrics, error) { return db.live().metrics(ctx) }
 
-func (ds *dataset) metrics(ctx context.Context) (Metrics, error) {
+func (ds *openDataset) metrics(ctx context.Context) (Metrics, error) {
 	ds.mu.RLock()
 	m := Metrics{Databases: len(ds.cat.databases)}
 	containers := ds.cat.containers

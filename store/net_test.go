@@ -69,7 +69,7 @@ func TestTTLCeilingOfRetriedTransaction(t *testing.T) {
 	}
 	givenUp := errors.New("given up")
 	for _, try := range []error{givenUp, nil} {
-		_, err := g.c.update(t.Context(), p.ItemLocation, func(t *transaction.Tx) error {
+		_, err := g.c.update(t.Context(), p.EncodedItemKey, func(t *transaction.Tx) error {
 			if out := t.Apply(p); out.Err != nil {
 				return out.Err
 			}

@@ -47,7 +47,7 @@ func putOffer(t engine.Txn, o *record.Offer, now int64) error {
 
 // hasOwnOffer reports whether a database has a throughput of its own, which its containers share. The
 // caller holds the catalog's lock.
-func (ds *dataset) hasOwnOffer(d *Database) bool {
+func (ds *openDataset) hasOwnOffer(d *Database) bool {
 	return slices.ContainsFunc(ds.cat.offers, func(o record.Offer) bool {
 		return o.Database == d.rec.Num &&
 			o.CID == 0
@@ -56,7 +56,7 @@ func (ds *dataset) hasOwnOffer(d *Database) bool {
 
 // isShared reports whether any container of the database has no throughput of its own and uses the
 // database's.
-func (ds *dataset) isShared(database uint32) bool {
+func (ds *openDataset) isShared(database uint32) bool {
 	ds.mu.RLock()
 	containers := slices.Clone(ds.cat.containers)
 	ds.mu.RUnlock()
@@ -83,7 +83,7 @@ func (c *Container) SharesThroughput() bool {
 // Offers returns all offers in order of creation.
 func (db *DB) Offers() []Offer { return db.live().offers() }
 
-func (ds *dataset) offers() []Offer {
+func (ds *openDataset) offers() []Offer {
 	ds.mu.RLock()
 	defer ds.mu.RUnlock()
 	offers := make([]Offer, 0, len(ds.cat.offers))
@@ -94,7 +94,7 @@ func (ds *dataset) offers() []Offer {
 }
 
 // renderOffer converts an offer's record to an Offer. The caller holds mu.
-func (ds *dataset) renderOffer(o record.Offer) Offer {
+func (ds *openDataset) renderOffer(o record.Offer) Offer {
 	out := Offer{ID: layout.OfferRIDText(o.Num), ETag: layout.ETagText(ds.incarnation, 3, o.LSN),
 		Timestamp: o.TS, Throughput: o.Asked,
 		Pending: ds.pending(o)}
@@ -115,7 +115,7 @@ func (ds *dataset) renderOffer(o record.Offer) Offer {
 // CodeNotFound if there is none.
 func (db *DB) Offer(id string) (Offer, error) { return db.live().offerByID(id) }
 
-func (ds *dataset) offerByID(id string) (Offer, error) {
+func (ds *openDataset) offerByID(id string) (Offer, error) {
 	ds.mu.RLock()
 	defer ds.mu.RUnlock()
 	rec, err := ds.findOffer(id)
@@ -125,7 +125,7 @@ func (ds *dataset) offerByID(id string) (Offer, error) {
 	return ds.renderOffer(rec), nil
 }
 
-func (ds *dataset) findOffer(id string) (record.Offer, error) {
+func (ds *openDataset) findOffer(id string) (record.Offer, error) {
 	if _, ok := layout.ParseRID(id, 3); !ok {
 		return record.Offer{}, value.BadRID(id)
 	}
@@ -152,7 +152,7 @@ func (db *DB) ReplaceOffer(ctx context.Context, id string, t definition.Throughp
 	return changed, err
 }
 
-func (ds *dataset) replaceOffer(
+func (ds *openDataset) replaceOffer(
 	ctx context.Context, id string, t definition.Throughput, migrate bool, o WriteOptions,
 ) (Offer, error) {
 	if err := t.Validate(); err != nil {
@@ -180,7 +180,7 @@ func (ds *dataset) replaceOffer(
 	rec.Ranges = rec.Target(t)
 	rec.Asked = t
 	err = ds.changeOffer(ctx, &rec,
-		func(txn *host.CatalogChange) error { return putOffer(txn, &rec, ds.stamp()) })
+		func(txn *host.CatalogTxn) error { return putOffer(txn, &rec, ds.stamp()) })
 	if err != nil {
 		return Offer{}, err
 	}
@@ -192,8 +192,8 @@ func (ds *dataset) replaceOffer(
 
 // changeOffer runs the catalog transaction put, which writes an offer's record, and then updates the
 // catalog in memory. The caller holds the catalog's lock.
-func (ds *dataset) changeOffer(ctx context.Context, rec *record.Offer,
-	put func(*host.CatalogChange) error) error {
+func (ds *openDataset) changeOffer(ctx context.Context, rec *record.Offer,
+	put func(*host.CatalogTxn) error) error {
 	if err := ds.changeCatalog(ctx, put); err != nil {
 		return err
 	}

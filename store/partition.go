@@ -18,7 +18,7 @@ import (
 // with CodeOwnerNotFound if another server has deleted the container. It ignores positions
 // of an earlier container of the name: that container's data is gone, and the ids of its ranges never name
 // other spans of keys in this one.
-func (c *Container) checkPositions(ctx context.Context, session []SessionPosition) error {
+func (c *Container) checkPositions(ctx context.Context, session []SessionTokenEntry) error {
 	for {
 		st := c.state.Load()
 		own, known, newer := false, false, false
@@ -48,7 +48,7 @@ func (c *Container) checkPositions(ctx context.Context, session []SessionPositio
 }
 
 // isFormer reports whether a position belongs to an earlier container of the name.
-func (c *Container) isFormer(p SessionPosition) bool {
+func (c *Container) isFormer(p SessionTokenEntry) bool {
 	return p.Version > 0 && p.Version < c.SessionVersion()
 }
 
@@ -57,7 +57,7 @@ var errSessionNotAvailable = fault.New(fault.CodeSessionNotAvailable,
 
 // checkSession fails with CodeSessionNotAvailable if a session token is ahead of range s: the client has
 // read a state that this store does not have.
-func (c *Container) checkSession(s *container.Partition, session []SessionPosition) error {
+func (c *Container) checkSession(s *container.Partition, session []SessionTokenEntry) error {
 	for _, p := range session {
 		if !s.AnswersFor(p.Range) || c.isFormer(p) {
 			continue

@@ -39,7 +39,7 @@ func (c *Container) evaluateAhead(ctx context.Context, p *transaction.PreparedOp
 	if err != nil {
 		return err
 	}
-	item, _, err := c.get(ctx, st, st.RangeOf(p.EPK), p.ItemLocation, now)
+	item, _, err := c.get(ctx, st, st.RangeOf(p.EPK), p.EncodedItemKey, now)
 	if err != nil {
 		return nil
 	}
@@ -56,7 +56,7 @@ func (c *Container) evaluateAhead(ctx context.Context, p *transaction.PreparedOp
 		}
 		err = transaction.TooSlow(err)
 	}
-	p.Patch.Result = transaction.ConditionResult{RID: stored.RID, Seq: stored.Head.Sequence, Err: err}
+	p.Patch.Result = transaction.PatchConditionResult{RID: stored.RID, Seq: stored.Head.Sequence, Err: err}
 	return nil
 }
 
@@ -92,7 +92,7 @@ const maxEvaluations = 10
 
 // updateConditional runs fn as one durable transaction (see update), before which it evaluates the conditions
 // of the patches in list on the current items.
-func (c *Container) updateConditional(ctx context.Context, at transaction.ItemLocation,
+func (c *Container) updateConditional(ctx context.Context, at transaction.EncodedItemKey,
 	list []*transaction.PreparedOperation, fn func(t *transaction.Tx) error) (r Receipt, err error) {
 	for range maxEvaluations {
 		for _, p := range list {

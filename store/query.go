@@ -23,11 +23,11 @@ import (
 // resumePlace converts the position of a client, which names an item by its resource id, to that of a query,
 // which names it by its number. It fails with CodeBadRequest if the id is not that of an item of this
 // container.
-func (c *Container) resumePlace(r *ResumePosition) (*query.ResumePosition, error) {
+func (c *Container) resumePlace(r *ResumePosition) (*query.OrderByStartPosition, error) {
 	if r == nil {
 		return nil, nil
 	}
-	at := &query.ResumePosition{Values: r.Values, Exclude: r.Exclude}
+	at := &query.OrderByStartPosition{Values: r.Values, Exclude: r.Exclude}
 	if r.RID != "" {
 		b, ok := layout.ParseRID(r.RID, 16)
 		if !ok || string(b[:8]) != string(layout.ContainerRIDBytes(c.d.rec.Num, c.cid)) {
@@ -47,7 +47,7 @@ func (c *Container) resumePlace(r *ResumePosition) (*query.ResumePosition, error
 // logical partition.
 //
 // An invalid query fails with CodeBadRequest; a *query.Error has the position and the reason.
-// CodeCrossPartition: see CrossStream. Its cause is a *CrossPartitionError, or a *query.Error if clients
+// CodeCrossPartition: see CrossStream. Its cause is a *ClientMergeRequiredError, or a *query.Error if clients
 // cannot merge the rows either.
 func (c *Container) Query(ctx context.Context, q QueryRequest) (QueryPage, Receipt, error) {
 	c.beginUse()
@@ -80,11 +80,11 @@ func (c *Container) Query(ctx context.Context, q QueryRequest) (QueryPage, Recei
 
 // plan plans a query for state st, or returns a cached plan. Only a plan of a long text can take long, and
 // such plans are not cached.
-func (c *Container) plan(ctx context.Context, st *container.State, q QueryRequest) (plan *query.Plan,
-	err error) {
+func (c *Container) plan(ctx context.Context, st *container.State,
+	q QueryRequest) (plan *query.Plan, err error) {
 	late := c.large(ctx, weightOf(q), func() {
 		plan, err = c.plans.Plan(q.Text, q.Parameters, st.Terms,
-			func() query.Info { return c.items.QueryInfo(st) })
+			func() query.ContainerInfo { return c.items.QueryInfo(st) })
 	})
 	if late != nil {
 		return nil, late
@@ -102,13 +102,13 @@ func weightOf(q QueryRequest) int {
 	return n * work.TextWeight
 }
 
-// CrossPartitionError is the cause of CodeCrossPartition. It has the plan by which the client can query
+// ClientMergeRequiredError is the cause of CodeCrossPartition. It has the plan by which the client can query
 // each partition range and merge the results.
-type CrossPartitionError struct {
+type ClientMergeRequiredError struct {
 	Plan []byte // as QueryPlan returns it
 }
 
-func (*CrossPartitionError) Error() string {
+func (*ClientMergeRequiredError) Error() string {
 	return "the client must merge the results of the partition ranges"
 }
 
@@ -127,7 +127,7 @@ func (c *Container) run(ctx context.Context, st *container.State, plan *query.Pl
 		MaxItems: PageLimit(q.MaxItems), MaxBytes: MaxPageBytes, Cursor: q.Continuation, Trace: q.Explain,
 		Certain: c.isFull(q.Scope.Partition), Budget: q.Within,
 	}
-	var l scan.ReadSegment
+	var l scan.PageRangeSegment
 	var state *view.ContainerState
 	if over != nil {
 		state = c.viewState(st, 0)
@@ -175,7 +175,8 @@ func (c *Container) run(ctx context.Context, st *container.State, plan *query.Pl
 // runIn computes one page of the rows in a scope. served is the last range that was read, nil if there was
 // none. It fails with errStale if the settings have changed since the plan was made.
 func (c *Container) runIn(ctx context.Context, st *container.State, plan *query.Plan, scope Scope,
-	session []SessionPosition, o query.RunOptions) (page query.Page, served *container.Partition, err error) {
+	session []SessionTokenEntry, o query.RunOptions) (page query.Page, served *container.Partition,
+	err error) {
 	stale := false
 	err = c.withSources(ctx, scope,
 		func(sp *scan.ResolvedScope, sources []*scan.Source, ranges []*container.Partition) error {
@@ -202,7 +203,7 @@ func (c *Container) runIn(ctx context.Context, st *container.State, plan *query.
 			// The state that the page before has kept can be used only once, so the run must not be
 			// repeated.
 			heavy.BegunAnew = c.ds.pageStates.Has(o.Cursor)
-			var udfs *procedure.UserFunctions // most queries call none
+			var udfs *procedure.QueryUserFunctions // most queries call none
 			defer func() {
 				if udfs != nil {
 					udfs.Close()
@@ -256,8 +257,8 @@ func (c *Container) Rows(ctx context.Context, q QueryRequest) iter.Seq2[[]byte, 
 // reach returns the scope of a query, and the spans of partition keys that its pages read one after the
 // other. It returns no spans if the query does not run range by range. For a query without a scope, reach
 // uses the partition key, or the prefix of one, that its conditions determine.
-func (c *Container) reach(st *container.State, plan *query.Plan, q QueryRequest) (Scope, []query.SourceSpan,
-	error) {
+func (c *Container) reach(st *container.State, plan *query.Plan,
+	q QueryRequest) (Scope, []query.SourceSpan, error) {
 	byRange := q.ByRange && plan.Streamable()
 	if s := q.Scope; !s.Partition.IsZero() || s.Range != "" || s.MinEPK != "" || s.MaxEPK != "" {
 		if !byRange {
@@ -307,7 +308,7 @@ func (c *Container) mustMerge(plan *query.Plan, q QueryRequest) error {
 	if err != nil {
 		return &fault.Error{Code: fault.CodeCrossPartition, Message: err.Error(), Err: err}
 	}
-	return &fault.Error{Code: fault.CodeCrossPartition, Err: &CrossPartitionError{text},
+	return &fault.Error{Code: fault.CodeCrossPartition, Err: &ClientMergeRequiredError{text},
 		Message: "The provided cross partition query can not be " +
 			"directly served by the gateway. This is a first chance (internal) exception that all newer clients will know how to handle gracefully."}
 }

@@ -252,7 +252,7 @@ type queryCase struct {
 	tree  *syntax.Query
 	scope store.Scope
 	want  []any
-	cross store.CrossPartition
+	cross store.CrossPartitionMode
 }
 
 func (g *queryRig) one(q metamorphic.Query, scope store.Scope, docs []any) queryCase {
@@ -265,7 +265,7 @@ func (g *queryRig) one(q metamorphic.Query, scope store.Scope, docs []any) query
 	if err != nil {
 		g.t.Fatalf("%s: %v", q.Text, err)
 	}
-	return queryCase{q, tree, scope, want, store.CrossPartition(g.r.IntN(3))}
+	return queryCase{q, tree, scope, want, store.CrossPartitionMode(g.r.IntN(3))}
 }
 
 func (q *queryCase) request(page int) store.QueryRequest {

@@ -16,7 +16,7 @@ import (
 // to each range, and how to merge the results. features are Cosmos DB's names of the features that the
 // client can merge; nil means all. Of q only the text, the parameters, the partition key and Continued are
 // used. CodeBadRequest: the query is invalid. CodeCrossPartition: it needs a feature that is not in features;
-// the cause is a *query.UnsupportedError.
+// the cause is a *query.MissingClientFeaturesError.
 func (c *Container) QueryPlan(ctx context.Context, q QueryRequest,
 	features []string) ([]byte, Receipt, error) {
 	c.beginUse()
@@ -67,24 +67,25 @@ func (c *Container) gatewayPlan(q QueryRequest, features []string,
 // point for a full key, a range for a prefix of one. If known is false, it returns the whole key space. For
 // an empty list of known keys it returns the point of the empty key, so that the client queries one range
 // and finds nothing.
-func (c *Container) keyRanges(keys [][]jsondoc.Value, known bool) []query.KeyRange {
+func (c *Container) keyRanges(keys [][]jsondoc.Value, known bool) []query.EffectivePartitionKeyRange {
 	switch {
 	case !known:
-		return []query.KeyRange{{Max: definition.MaxEPK, MinInclusive: true}}
+		return []query.EffectivePartitionKeyRange{{Max: definition.MaxEPK, MinInclusive: true}}
 	case len(keys) == 0:
-		return []query.KeyRange{{MinInclusive: true, MaxInclusive: true}}
+		return []query.EffectivePartitionKeyRange{{MinInclusive: true, MaxInclusive: true}}
 	}
-	ranges := make([]query.KeyRange, 0, len(keys))
+	ranges := make([]query.EffectivePartitionKeyRange, 0, len(keys))
 	for _, values := range keys {
 		epk := definition.EPKHex(definition.EPK(&c.def, definition.NewPartitionKey(values...)))
 		if len(values) == c.def.Levels() {
-			ranges = append(ranges, query.KeyRange{Min: epk, Max: epk, MinInclusive: true,
+			ranges = append(ranges, query.EffectivePartitionKeyRange{Min: epk, Max: epk, MinInclusive: true,
 				MaxInclusive: true})
 		} else {
-			ranges = append(ranges, query.KeyRange{Min: epk, Max: epk + definition.MaxEPK,
+			ranges = append(ranges, query.EffectivePartitionKeyRange{Min: epk, Max: epk + definition.MaxEPK,
 				MinInclusive: true})
 		}
 	}
-	slices.SortFunc(ranges, func(a, b query.KeyRange) int { return strings.Compare(a.Min, b.Min) })
+	slices.SortFunc(ranges,
+		func(a, b query.EffectivePartitionKeyRange) int { return strings.Compare(a.Min, b.Min) })
 	return slices.Compact(ranges)
 }

@@ -326,14 +326,15 @@ func TestQuerySession(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
-		at store.SessionPosition
+		at store.SessionTokenEntry
 		ok bool
 	}{
-		{store.SessionPosition{Range: r.Range, LSN: r.LSN}, true}, {store.SessionPosition{Range: r.Range, LSN: r.LSN + 1}, false},
+		{store.SessionTokenEntry{Range: r.Range, LSN: r.LSN}, true},
+		{store.SessionTokenEntry{Range: r.Range, LSN: r.LSN + 1}, false},
 	} {
 		for _, text := range []string{"SELECT VALUE c.id FROM c", "SELECT VALUE c.id FROM c WHERE c.pk = 'x'", "SELECT VALUE MIN(c.id) FROM c", "SELECT VALUE c.id FROM c ORDER BY c.id"} {
 			q := store.QueryRequest{Text: text}
-			q.Session = []store.SessionPosition{c.at}
+			q.Session = []store.SessionTokenEntry{c.at}
 			if got, err := b.rows(q); c.ok && (err != nil || got != `"a"`) || !c.ok && !is(err, fault.CodeSessionNotAvailable) {
 				t.Errorf("%s at %+v: %s, %v", text, c.at, got, err)
 			}

@@ -41,21 +41,21 @@ func newTestStore(t *testing.T, spec string, ranges int) *testStore {
 	return newBenchOn(t, testdisk.New(t), spec, ranges)
 }
 
-func newBenchOn(t *testing.T, fs *testdisk.Disk, spec string, ranges int) *testStore {
+func newBenchOn(t *testing.T, fs *testdisk.EngineStorage, spec string, ranges int) *testStore {
 	t.Helper()
 	return newBenchWith(t, fs, spec, store.Options{Ranges: ranges, ManualReaper: true})
 }
 
 // newBenchWith opens a testStore with the given options. Its clock is the test's unless o.Clock is set.
 // spec holds members of the container's definition as JSON.
-func newBenchWith(t *testing.T, fs *testdisk.Disk, spec string, o store.Options) *testStore {
+func newBenchWith(t *testing.T, fs *testdisk.EngineStorage, spec string, o store.Options) *testStore {
 	t.Helper()
 	return newBenchOver(t, fs, spec, o, func(e testdisk.Engine) engine.Engine { return e })
 }
 
 // newBenchOver opens a testStore like newBenchWith, over the engine that watch returns, which usually
 // wraps the engine it gets.
-func newBenchOver(t *testing.T, fs *testdisk.Disk, spec string, o store.Options,
+func newBenchOver(t *testing.T, fs *testdisk.EngineStorage, spec string, o store.Options,
 	watch func(testdisk.Engine) engine.Engine) *testStore {
 	t.Helper()
 	open := fs.Open
@@ -135,7 +135,7 @@ func checkNothingDead(t *testing.T, db *store.DB) {
 	t.Helper()
 	ctx := context.Background()
 	if freeze := true; db.VirtualClock() && db.Clock().Rate != 0 {
-		if _, err := db.SetClock(ctx, store.ClockChange{Freeze: &freeze}); err != nil {
+		if _, err := db.SetClock(ctx, store.ClockChangeRequest{Freeze: &freeze}); err != nil {
 			t.Error("freeze:", err)
 		}
 	}
@@ -545,7 +545,7 @@ func (s *fsyncGate) open() {
 	}
 }
 
-func (s *fsyncGate) disk(t *testing.T) *testdisk.Disk {
+func (s *fsyncGate) disk(t *testing.T) *testdisk.EngineStorage {
 	return testdisk.New(t).Inject(errorfs.InjectorFunc(func(op errorfs.Op) error {
 		opens := s.shut.Load()
 		if opens == nil || op.Kind != errorfs.OpFileSync && op.Kind != errorfs.OpFileSyncData {

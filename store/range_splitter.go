@@ -32,10 +32,10 @@ import (
 // rangeSplitter is the goroutine that splits ranges.
 type rangeSplitter struct {
 	work.BackgroundTask
-	ds *dataset
+	ds *openDataset
 }
 
-func (x *rangeSplitter) open(db *dataset) {
+func (x *rangeSplitter) open(db *openDataset) {
 	x.ds = db
 	x.Prepare(db.opts.Logger, "splitting partition ranges for a raised throughput", x.pass)
 }
@@ -45,7 +45,7 @@ func (x *rangeSplitter) open(db *dataset) {
 // CodeUnavailable if the store is being closed.
 func (db *DB) FinishSplits(ctx context.Context) error { return db.live().finishSplits(ctx) }
 
-func (ds *dataset) finishSplits(ctx context.Context) error {
+func (ds *openDataset) finishSplits(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(ds.splitter.Life, cancel)()
@@ -115,7 +115,7 @@ func (x *rangeSplitter) step(ctx context.Context, offer uint32) (more bool, err 
 	}
 	rec.Ranges = 0
 	return false, db.changeOffer(ctx, &rec,
-		func(t *host.CatalogChange) error { return host.SetRecord(t, layout.OfferKey(rec.Num), rec) })
+		func(t *host.CatalogTxn) error { return host.SetRecord(t, layout.OfferKey(rec.Num), rec) })
 }
 
 // splitNext splits one range, one with the fewest splits before. done is false if no range can be split.
@@ -158,15 +158,15 @@ func (x *rangeSplitter) tidy(ctx context.Context) error {
 
 // pending reports whether the container of an offer has fewer ranges than the offer needs. The caller holds
 // mu or the catalog's lock.
-func (ds *dataset) pending(o record.Offer) bool {
+func (ds *openDataset) pending(o record.Offer) bool {
 	c := ds.cat.cids[o.CID]
 	return c != nil && len(c.state.Load().Ranges) < o.Ranges
 }
 
 // splitPoint returns the effective partition key at which to split a range: at, in hexadecimal, or if that is
 // empty the one that puts half of the documents into each half.
-func (c *Container) splitPoint(ctx context.Context, s *container.Partition, at string) (bound []byte,
-	err error) {
+func (c *Container) splitPoint(ctx context.Context, s *container.Partition,
+	at string) (bound []byte, err error) {
 	r := s.Plain()
 	if at == "" {
 		err = c.ds.view(ctx, func(reader engine.Reader) (err error) {

@@ -227,7 +227,7 @@ func TestCrashDuringThroughputRaise(t *testing.T) {
 	b, s := newSplitBench(t, disk)
 	b.make(300)
 	want := b.items(store.Scope{})
-	var wrecks []*testdisk.Disk
+	var wrecks []*testdisk.EngineStorage
 	s.after = func() { wrecks = append(wrecks, disk.CrashClone(vfs.CrashCloneCfg{})) }
 	b.raise(definition.Throughput{Manual: 25_000}, false)
 	if err := b.db.FinishSplits(b.ctx); err != nil {

@@ -20,8 +20,8 @@ import (
 // CodeNotModified if o.IfNoneMatch matches the item's etag, and with CodeSessionNotAvailable if o.Session
 // is ahead of the store. If the container's partition key is /id and pk is zero, the key is taken from the
 // id.
-func (c *Container) Read(ctx context.Context, pk definition.PartitionKey, id string, o ReadOptions) (Item,
-	Receipt, error) {
+func (c *Container) Read(ctx context.Context, pk definition.PartitionKey, id string,
+	o ReadOptions) (Item, Receipt, error) {
 	c.beginUse()
 	defer c.endUse()
 	pk, err := c.def.FullKey(pk, id)
@@ -89,7 +89,7 @@ func (c *Container) settled(ctx context.Context, s *container.Partition, at engi
 }
 
 // moved reports whether p does not lie in range s any more, because s has been split.
-func (c *Container) moved(p transaction.ItemLocation, s *container.Partition) bool {
+func (c *Container) moved(p transaction.EncodedItemKey, s *container.Partition) bool {
 	return c.state.Load().RangeOf(p.EPK) != s
 }
 
@@ -98,7 +98,7 @@ func (c *Container) moved(p transaction.ItemLocation, s *container.Partition) bo
 // or its absence, is durable. position is the position of the range at that moment. If the range has been
 // split since, the caller must ignore an error and read again.
 func (c *Container) get(ctx context.Context, st *container.State, s *container.Partition,
-	p transaction.ItemLocation, now int64) (it Item, position uint64, err error) {
+	p transaction.EncodedItemKey, now int64) (it Item, position uint64, err error) {
 	var key [layout.ScopeLen + 1 + layout.RIDLen]byte
 	if rid := c.ds.rids.Get(p.Point); rid != 0 {
 		v, at, err := c.ds.get(ctx, s.Scope, layout.AppendScopeKey(key[:0], s.Scope, layout.FamilyItem, rid))
@@ -152,7 +152,7 @@ type pointReadResult struct {
 }
 
 func (c *Container) answer(ctx context.Context, st *container.State, s *container.Partition,
-	p transaction.ItemLocation, f pointReadResult, now int64) (Item, uint64, error) {
+	p transaction.EncodedItemKey, f pointReadResult, now int64) (Item, uint64, error) {
 	if err := st.Current(f.at.Mark); err != nil {
 		return Item{}, 0, err
 	}
@@ -256,8 +256,8 @@ func (c *Container) ResolveRIDIn(ctx context.Context, pk definition.PartitionKey
 
 // absentFrom returns the receipt and the error of a read of an item that does not exist in its partition:
 // CodeNotFound, or the error of a session token that this store cannot satisfy.
-func (c *Container) absentFrom(ctx context.Context, pk definition.PartitionKey, o ReadOptions) (Receipt,
-	error) {
+func (c *Container) absentFrom(ctx context.Context, pk definition.PartitionKey,
+	o ReadOptions) (Receipt, error) {
 	if err := c.checkPositions(ctx, o.Session); err != nil {
 		return c.refused(), err
 	}

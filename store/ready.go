@@ -21,7 +21,7 @@ const answerTime = 10 * time.Second
 // still read and written, and only calls of scripts fail.
 func (db *DB) Ready(ctx context.Context) error { return db.live().ready(ctx) }
 
-func (ds *dataset) ready(ctx context.Context) error {
+func (ds *openDataset) ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	if err := notReady(ctx, "The catalog", ds.in.Ping(ctx)); err != nil {
@@ -43,7 +43,7 @@ func (ds *dataset) ready(ctx context.Context) error {
 
 // awaitTurn runs an empty transaction in an engine scope. Transactions in a scope run one after the other, so
 // awaitTurn returns when the scope has let a writer in.
-func (ds *dataset) awaitTurn(ctx context.Context, scope []byte) error {
+func (ds *openDataset) awaitTurn(ctx context.Context, scope []byte) error {
 	_, err := ds.eng.Update(ctx, [][]byte{scope}, func(engine.Txn) error { return nil })
 	return err
 }

@@ -45,7 +45,7 @@ func sweepLimitsOf(e engine.Engine) sweepLimits {
 const rescanEvery = 60
 
 // storeSweeper gives the reaper, the task that purges expired items, access to the store (ttl.Sweeper).
-type storeSweeper struct{ ds *dataset }
+type storeSweeper struct{ ds *openDataset }
 
 // Ranges returns the ranges in which something can expire. The reaper calls it at the start of a round, so it
 // also deletes idle containers. If this deletion fails, the round continues: the reason may be a full disk,
@@ -103,8 +103,7 @@ func (w storeSweeper) Sweep(ctx context.Context, r ttl.SweepRange, limit int) (t
 
 // sweep purges at most limit items of one range. With force it ignores pauses and delays of purges.
 func (c *Container) sweep(ctx context.Context, s *container.Partition, limit int,
-	force bool) (ttl.SweepResult,
-	error) {
+	force bool) (ttl.SweepResult, error) {
 	rescan := s.Rescan.Swap(false)
 	st, now, _, err := c.stateAndTime(ctx)
 	if ctx.Err() != nil {
@@ -242,7 +241,7 @@ func (c *Container) purgeBatch(ctx context.Context, s *container.Partition,
 	purged int,
 	alive []sweep.ExpiryCandidate, err error) {
 	for {
-		var blocked *transaction.BlockingItem
+		var blocked *transaction.BlockingExpiredItem
 		judged, purged, alive, blocked, err = c.tryPurge(ctx, s, batch)
 		if blocked != nil {
 			if err = blocked.Clear(ctx); err == nil {
@@ -267,7 +266,7 @@ func (c *Container) purgeBatch(ctx context.Context, s *container.Partition,
 func (c *Container) tryPurge(ctx context.Context, s *container.Partition,
 	batch []sweep.ExpiryCandidate) (judged,
 	purged int,
-	alive []sweep.ExpiryCandidate, blocked *transaction.BlockingItem, err error) {
+	alive []sweep.ExpiryCandidate, blocked *transaction.BlockingExpiredItem, err error) {
 	st, h, err := c.enterToPurge(ctx)
 	if err != nil {
 		return 0, 0, nil, nil, err
@@ -320,8 +319,8 @@ func (c *Container) tryPurge(ctx context.Context, s *container.Partition,
 
 // before returns the number n of candidates in batch that precede the one with the given rid, and those
 // candidates of alive that are among these n.
-func before(batch []sweep.ExpiryCandidate, rid uint64, alive []sweep.ExpiryCandidate) (n int,
-	left []sweep.ExpiryCandidate) {
+func before(batch []sweep.ExpiryCandidate, rid uint64,
+	alive []sweep.ExpiryCandidate) (n int, left []sweep.ExpiryCandidate) {
 	n = slices.IndexFunc(batch, func(cand sweep.ExpiryCandidate) bool { return cand.RID == rid })
 	left = slices.DeleteFunc(alive, func(cand sweep.ExpiryCandidate) bool {
 		return slices.ContainsFunc(batch[n:],

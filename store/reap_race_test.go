@@ -71,13 +71,13 @@ func TestReaperWithConcurrentWrites(t *testing.T) {
 	}
 }
 
-// smallDisk is a file system that reports avail as its free space.
-type smallDisk struct {
+// fakeFreeSpaceFS is a file system that reports avail as its free space.
+type fakeFreeSpaceFS struct {
 	vfs.FS
 	avail *atomic.Uint64
 }
 
-func (d smallDisk) GetDiskUsage(string) (vfs.DiskUsage, error) {
+func (d fakeFreeSpaceFS) GetDiskUsage(string) (vfs.DiskUsage, error) {
 	return vfs.DiskUsage{AvailBytes: d.avail.Load(), TotalBytes: 1 << 40}, nil
 }
 
@@ -87,7 +87,7 @@ func TestPurgesOnFullDisk(t *testing.T) {
 	t.Parallel()
 	var avail atomic.Uint64
 	avail.Store(1 << 40)
-	b := newBenchWith(t, testdisk.OfFiles(t, smallDisk{vfs.NewMem(), &avail}), `"defaultTtl":10`,
+	b := newBenchWith(t, testdisk.OfFiles(t, fakeFreeSpaceFS{vfs.NewMem(), &avail}), `"defaultTtl":10`,
 		store.Options{Ranges: 1, ManualReaper: true})
 	defer b.close()
 	if _, err := b.c.ChangeSettings(b.ctx,
@@ -156,7 +156,7 @@ func TestClockSetBackDuringNow(t *testing.T) {
 	up, down := time.Unix(clockStart+1000, 0), time.Unix(clockStart+10, 0)
 	for round := range racetest.Fewer(2000, 10) {
 		for _, at := range []time.Time{up, down} {
-			if _, err := b.db.SetClock(ctx, store.ClockChange{Set: &at}); err != nil {
+			if _, err := b.db.SetClock(ctx, store.ClockChangeRequest{Set: &at}); err != nil {
 				t.Fatal(err)
 			}
 		}

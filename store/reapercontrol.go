@@ -63,7 +63,7 @@ func (db *DB) SweepNow(ctx context.Context) (purged int, err error) {
 // settleLives completes all changes of a ttlPropertyPath, so that the index of expiry contains every
 // expired item. In containers with a ttlPropertyPath it also makes the reaper read that index from the
 // beginning again, since another server may have added items that expired long ago.
-func (ds *dataset) settleLives(ctx context.Context) error {
+func (ds *openDataset) settleLives(ctx context.Context) error {
 	ds.mu.RLock()
 	containers := ds.cat.containers
 	ds.mu.RUnlock()
@@ -117,7 +117,7 @@ func (c *Container) Reap(ctx context.Context, limit int) (purged int, err error)
 // expires the messages that are due.
 func (db *DB) Reap(ctx context.Context) (purged int, err error) { return db.live().reap(ctx) }
 
-func (ds *dataset) reap(ctx context.Context) (purged int, err error) {
+func (ds *openDataset) reap(ctx context.Context) (purged int, err error) {
 	ds.mu.RLock()
 	containers := ds.cat.containers
 	ds.mu.RUnlock()

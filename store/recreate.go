@@ -34,7 +34,7 @@ import (
 // successor: after a 404 the SDK reads the container again.
 
 // readFormer reads the record of the dropped containers of a name. found is false if there is none.
-func readFormer(t engine.Txn, key []byte) (former record.DroppedContainers, found bool, err error) {
+func readFormer(t engine.Txn, key []byte) (former record.ContainerNameHistory, found bool, err error) {
 	raw, err := t.Get(key)
 	if isAbsent(err) {
 		return former, false, nil
@@ -85,14 +85,14 @@ func (db *DB) Successor(ctx context.Context, rid string) (*Database, *Container,
 // formerOf finds a dropped container by its rid. name is its "database/container". A client that has
 // cached this rid may also have cached range ids of containers that had the same name later, so
 // found.Ranges has the ranges of all of them.
-func (ds *dataset) formerOf(ctx context.Context, rid string) (name string, found record.DroppedContainer,
-	err error) {
+func (ds *openDataset) formerOf(ctx context.Context,
+	rid string) (name string, found record.FormerContainer, err error) {
 	err = ds.view(ctx, func(r engine.Reader) error {
 		return host.ScanRecords(r, layout.KindFormer, func(key []byte,
-			former record.DroppedContainers) error {
+			former record.ContainerNameHistory) error {
 			i := slices.IndexFunc(
 				former.Containers,
-				func(c record.DroppedContainer) bool { return c.RID == rid },
+				func(c record.FormerContainer) bool { return c.RID == rid },
 			)
 			if i < 0 {
 				return ctx.Err()
@@ -132,7 +132,7 @@ func (set PartitionRanges) childrenOf(gone []int) PartitionRanges {
 
 // beginAbove makes the ranges of a new container begin above every LSN that a dropped container has issued.
 // So a session token or a feed position of the old container is never ahead of the new one.
-func beginAbove(t *host.CatalogChange, rec record.Container) {
+func beginAbove(t *host.CatalogTxn, rec record.Container) {
 	gone := t.Highest()
 	if gone == 0 {
 		return
@@ -145,7 +145,7 @@ func beginAbove(t *host.CatalogChange, rec record.Container) {
 // assignRangeIDs assigns ids to the ranges of a container that is being created. The ranges keep the ids
 // that they have, unless an id may have named another span of keys in an earlier container of the same
 // name; then all ranges get new ids. The caller holds the catalog's lock.
-func (ds *dataset) assignRangeIDs(t *host.CatalogChange, database, id string,
+func (ds *openDataset) assignRangeIDs(t *host.CatalogTxn, database, id string,
 	def *definition.PartitionKeyDefinition, rec *record.Container) error {
 	former, found, err := readFormer(t.Txn, layout.FormerKey(database, id))
 	if err != nil {

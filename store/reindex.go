@@ -40,10 +40,10 @@ const (
 // reindexer is the goroutine that reindexes documents.
 type reindexer struct {
 	work.BackgroundTask
-	ds *dataset
+	ds *openDataset
 }
 
-func (x *reindexer) open(db *dataset) {
+func (x *reindexer) open(db *openDataset) {
 	x.ds = db
 	x.Prepare(db.opts.Logger, "indexing documents anew",
 		func(ctx context.Context) error { return x.pass(ctx, x.rest) })
@@ -60,7 +60,7 @@ func (x *reindexer) rest(took time.Duration) {
 // query, only its speed.
 func (db *DB) IndexNow(ctx context.Context) error { return db.live().indexNow(ctx) }
 
-func (ds *dataset) indexNow(ctx context.Context) error {
+func (ds *openDataset) indexNow(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(ds.reindexer.Life, cancel)()
@@ -169,8 +169,8 @@ func (c *Container) endReindex(ctx context.Context, st *container.State) (more b
 
 // reindexSome reindexes a few documents of a range. same is false if the policy of st is no longer the
 // container's.
-func (c *Container) reindexSome(ctx context.Context, st *container.State, s *container.Partition) (same bool,
-	err error) {
+func (c *Container) reindexSome(ctx context.Context, st *container.State,
+	s *container.Partition) (same bool, err error) {
 	if st.Terms.Policy().Mode == index.None && st.LifeRules.Settled() {
 		return c.reindexTxn(ctx, st, s, layout.AllReindexed, func(t *transaction.Tx) error {
 			c.wipeTerms(t)

@@ -310,7 +310,7 @@ func TestStaleIndexEntriesAreRecomputed(t *testing.T) {
 			t.Fatal(err)
 		}
 		meanwhile()
-		if _, err := g.c.update(t.Context(), d.ItemLocation,
+		if _, err := g.c.update(t.Context(), d.EncodedItemKey,
 			func(t *transaction.Tx) error { return t.Create(d.Point, &d.Item) }); err != nil {
 			t.Fatal(err)
 		}

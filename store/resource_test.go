@@ -33,7 +33,7 @@ type resourceRig struct {
 	d *store.Database
 }
 
-func newResourceRig(t *testing.T, fs *testdisk.Disk) *resourceRig {
+func newResourceRig(t *testing.T, fs *testdisk.EngineStorage) *resourceRig {
 	t.Helper()
 	b := &testStore{t: t, ctx: context.Background(), clock: ttl.NewManual(time.Unix(1_700_000_000, 0))}
 	w := &resourceRig{testStore: b}

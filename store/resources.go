@@ -15,7 +15,7 @@ import (
 // Resources returns the users or the client encryption keys of the database. k must be one of these kinds:
 // a database has no others.
 func (d *Database) Resources(k record.ResourceKind) Resources {
-	return resource.Of(resourceCatalog{d.ds}, k, d.rec.Num, resource.ResourceOwner{
+	return resource.Of(resourceCatalogAdapter{d.ds}, k, d.rec.Num, resource.ResourceOwner{
 		Database: d.rec.Num, Incarnation: d.ds.incarnation, Self: "dbs/" + d.RID() + "/",
 		Exists: func() bool { return d.ds.cat.names[d.rec.ID] == d },
 		Stamp:  d.ds.stamp,
@@ -33,7 +33,7 @@ func (d *Database) Permissions(user string) (Resources, error) {
 
 // Resources returns the container's scripts of one kind.
 func (c *Container) Resources(k record.ResourceKind) Resources {
-	return resource.Of(resourceCatalog{c.ds}, k, c.cid, resource.ResourceOwner{
+	return resource.Of(resourceCatalogAdapter{c.ds}, k, c.cid, resource.ResourceOwner{
 		Database: c.d.rec.Num, Incarnation: c.ds.incarnation, Self: c.self(),
 		Exists: func() bool { return c.ds.cat.cids[c.cid] == c },
 		Stamp:  c.ds.stamp,
@@ -46,28 +46,28 @@ func (db *DB) Grant(ctx context.Context, permission Resource) (Grant, error) {
 	return resource.ParseGrant(ctx, jsondoc.Of(permission.Body), permissionNameResolver{db.live()})
 }
 
-// resourceCatalog gives package resource access to the catalog.
-type resourceCatalog struct{ ds *dataset }
+// resourceCatalogAdapter gives package resource access to the catalog.
+type resourceCatalogAdapter struct{ ds *openDataset }
 
 // Lock takes the catalog's lock.
-func (cat resourceCatalog) Lock(ctx context.Context) error { return cat.ds.lockCatalog(ctx) }
+func (cat resourceCatalogAdapter) Lock(ctx context.Context) error { return cat.ds.lockCatalog(ctx) }
 
 // Unlock releases the catalog's lock.
-func (cat resourceCatalog) Unlock() { cat.ds.in.Catalog().Unlock() }
+func (cat resourceCatalogAdapter) Unlock() { cat.ds.in.Catalog().Unlock() }
 
 // Change runs fn as one transaction on the catalog. The caller holds the lock.
-func (cat resourceCatalog) Change(ctx context.Context, fn func(*host.CatalogChange) error) error {
+func (cat resourceCatalogAdapter) Change(ctx context.Context, fn func(*host.CatalogTxn) error) error {
 	return cat.ds.changeCatalog(ctx, fn)
 }
 
 // Resources returns the small resources of the catalog. Guard protects them.
-func (cat resourceCatalog) Resources() resource.CatalogResources { return cat.ds.cat.resources }
+func (cat resourceCatalogAdapter) Resources() resource.ResourcesByFamily { return cat.ds.cat.resources }
 
 // Guard returns the mutex that protects the catalog in memory.
-func (cat resourceCatalog) Guard() *sync.RWMutex { return &cat.ds.mu }
+func (cat resourceCatalogAdapter) Guard() *sync.RWMutex { return &cat.ds.mu }
 
 // permissionNameResolver resolves the names in permissions.
-type permissionNameResolver struct{ ds *dataset }
+type permissionNameResolver struct{ ds *openDataset }
 
 // HasRID reports whether there is a database with this resource id. Links in permissions may name a database
 // by its resource id or by its name.
@@ -112,7 +112,7 @@ func (c permissionTarget) Exists(ctx context.Context, pk definition.PartitionKey
 
 // loadResources reads the records of small resources of all kinds: users, permissions, client encryption keys
 // and scripts. Databases and containers must be loaded before.
-func (ds *dataset) loadResources(r engine.Reader, cat *catalog) error {
+func (ds *openDataset) loadResources(r engine.Reader, cat *catalog) error {
 	for k := range record.Kinds {
 		err := host.ScanRecords(r, record.Kinds[k].Record, func(key []byte, rec record.Resource) error {
 			f, id, err := record.ParseKey(record.ResourceKind(k), key)
@@ -133,8 +133,8 @@ func (ds *dataset) loadResources(r engine.Reader, cat *catalog) error {
 
 // families returns all families of small resources (a family is the resources of one kind and owner) that
 // belong to a container.
-func (c *Container) families() []record.ResourceFamily {
-	return []record.ResourceFamily{
+func (c *Container) families() []record.ResourceFamilyID {
+	return []record.ResourceFamilyID{
 		record.FamilyOf(KindStoredProcedure, c.cid),
 		record.FamilyOf(KindTrigger, c.cid),
 		record.FamilyOf(KindFunction, c.cid),
@@ -143,8 +143,8 @@ func (c *Container) families() []record.ResourceFamily {
 
 // families returns all families of small resources (a family is the resources of one kind and owner) that
 // belong to a database, without those of its containers. The caller holds the catalog's lock.
-func (d *Database) families() []record.ResourceFamily {
-	all := []record.ResourceFamily{
+func (d *Database) families() []record.ResourceFamilyID {
+	all := []record.ResourceFamilyID{
 		record.FamilyOf(KindUser, d.rec.Num),
 		record.FamilyOf(KindEncryptionKey, d.rec.Num),
 	}

@@ -29,7 +29,7 @@ type ExecuteOptions struct {
 	// it has no partition key; each document that it writes then has its own key. Execute fails with
 	// CodeRangeGone if the range does not exist, or if a document of another range is written.
 	Range   string
-	Session []SessionPosition
+	Session []SessionTokenEntry
 }
 
 // Execute runs a stored procedure on one logical partition, as one transaction. A procedure that throws,
@@ -60,7 +60,7 @@ func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id 
 	if err := scripts.Ready(&res); err != nil {
 		return ExecuteResult{}, c.refused(), err
 	}
-	var out script.ProcedureResult
+	var out script.ProcedureOrTriggerResult
 	var charge float64
 	var r Receipt
 	err = c.ds.db.heavy.WithScripts(ctx, c.ds.opts.QueryTime, func() (err error) {
@@ -73,7 +73,7 @@ func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id 
 			if pk.IsZero() && t.Range.ID != o.Range {
 				return scan.RangeGone(o.Range)
 			}
-			out, err = h.Run(ctx, &res, script.ProcedureCall{Args: args, Logging: o.Logging})
+			out, err = h.Run(ctx, &res, script.ProcedureOrTriggerCall{Args: args, Logging: o.Logging})
 			charge = h.Charge
 			return err
 		})
@@ -90,18 +90,18 @@ func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id 
 // partition key on which it runs. The key is zero for a system procedure (see IsSystemProcedure) that runs
 // on a whole range.
 func (c *Container) scriptPlace(ctx context.Context, pk definition.PartitionKey, id,
-	rangeID string) (transaction.ItemLocation,
+	rangeID string) (transaction.EncodedItemKey,
 	definition.PartitionKey, error) {
 	if pk.IsZero() && !c.def.SystemKey {
 		if rangeID == "" || !IsSystemProcedure(id) {
-			return transaction.ItemLocation{}, pk, fault.New(fault.CodeBadRequest,
+			return transaction.EncodedItemKey{}, pk, fault.New(fault.CodeBadRequest,
 				"PartitionKey value must be supplied for this operation.")
 		}
 		s, err := c.rangeNamed(ctx, rangeID)
 		if err != nil {
-			return transaction.ItemLocation{}, pk, err
+			return transaction.EncodedItemKey{}, pk, err
 		}
-		return transaction.ItemLocation{
+		return transaction.EncodedItemKey{
 			EPK:   s.Min,
 			Point: layout.AppendPointKey(nil, c.cid, s.Min, nil, ""),
 		}, pk, nil
@@ -118,8 +118,8 @@ func IsSystemProcedure(id string) bool {
 }
 
 // write carries out one operation in its own transaction, with the triggers that it names.
-func (c *Container) write(ctx context.Context, pk definition.PartitionKey, op Operation) (Item, Receipt,
-	error) {
+func (c *Container) write(ctx context.Context, pk definition.PartitionKey,
+	op Operation) (Item, Receipt, error) {
 	if len(op.PreTriggers)+len(op.PostTriggers) > 0 {
 		return c.writeTriggered(ctx, pk, op)
 	}
@@ -129,8 +129,8 @@ func (c *Container) write(ctx context.Context, pk definition.PartitionKey, op Op
 // writeTriggered carries out one operation with its triggers, in one transaction. A pre-trigger may replace
 // the document of the request, so the document is checked after it has run. A replace whose document cannot
 // be parsed fails without running any trigger.
-func (c *Container) writeTriggered(ctx context.Context, pk definition.PartitionKey, op Operation) (Item,
-	Receipt, error) {
+func (c *Container) writeTriggered(ctx context.Context, pk definition.PartitionKey,
+	op Operation) (Item, Receipt, error) {
 	if err := c.ds.catchUp(ctx); err != nil {
 		return Item{}, c.refused(), err
 	}
@@ -183,8 +183,8 @@ func (c *Container) writeTriggered(ctx context.Context, pk definition.PartitionK
 
 // scripts returns a runner for the container's procedures, triggers and functions, as this server has them in
 // memory. It may lack what another server has just changed: see catchUp.
-func (c *Container) scripts() *procedure.Runner {
-	return &procedure.Runner{Programs: &c.ds.programs, Heavy: c.ds.db.heavy, Wall: c.ds.opts.Wall,
+func (c *Container) scripts() *procedure.ScriptRunner {
+	return &procedure.ScriptRunner{Programs: &c.ds.programs, Heavy: c.ds.db.heavy, Wall: c.ds.opts.Wall,
 		Time: c.ds.opts.ScriptTime, Now: c.d.Now, Elapsed: c.ds.in.Elapsed, Violations: &c.violations,
 		Resources: c.Resources}
 }

@@ -13,15 +13,15 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// skippingClock is a clock that, while hurry is set, advances by ten seconds at each call of Now.
-type skippingClock struct {
+// jumpOnReadClock is a clock that, while hurry is set, advances by ten seconds at each call of Now.
+type jumpOnReadClock struct {
 	ttl.Clock
 	hurry  atomic.Bool
 	looks  atomic.Int64
 	passed atomic.Int64 // nanoseconds that have passed besides
 }
 
-func (h *skippingClock) Now() time.Time {
+func (h *jumpOnReadClock) Now() time.Time {
 	if h.hurry.Load() {
 		h.looks.Add(1)
 	}
@@ -32,7 +32,7 @@ func (h *skippingClock) Now() time.Time {
 // row is blocked until it is replaced.
 func TestScriptIsBlocked(t *testing.T) {
 	t.Parallel()
-	wall := &skippingClock{Clock: ttl.SystemClock{}}
+	wall := &jumpOnReadClock{Clock: ttl.SystemClock{}}
 	b := newBenchWith(t, testdisk.New(t), "", store.Options{Ranges: 1, ManualReaper: true, Wall: wall})
 	defer b.close()
 	const text = `function (n) { while (n) {} getContext().getResponse().setBody("done"); }`
@@ -62,14 +62,14 @@ func TestScriptIsBlocked(t *testing.T) {
 	run("0", 0)
 }
 
-// slowClock is the data clock of a store that advances the real-time clock (wall) by 50 ms at each call of
-// Now, so that a script that calls it takes long.
-type slowClock struct {
+// slowReadClock is the data clock of a store that advances the real-time clock (wall) by 50 ms at each call
+// of Now, so that a script that calls it takes long.
+type slowReadClock struct {
 	ttl.Clock
-	wall *skippingClock
+	wall *jumpOnReadClock
 }
 
-func (p *slowClock) Now() time.Time {
+func (p *slowReadClock) Now() time.Time {
 	p.wall.passed.Add(int64(50 * time.Millisecond))
 	return p.Clock.Now()
 }
@@ -79,9 +79,9 @@ func (p *slowClock) Now() time.Time {
 func TestLongScriptIsBlocked(t *testing.T) {
 	t.Parallel()
 	testdisk.Pebble(t, "its clock delays the script, which has the time of the database with another engine")
-	wall := &skippingClock{Clock: ttl.SystemClock{}}
+	wall := &jumpOnReadClock{Clock: ttl.SystemClock{}}
 	b := newBenchWith(t, testdisk.New(t), "", store.Options{Ranges: 1, ManualReaper: true, Wall: wall,
-		Clock: &slowClock{ttl.NewManual(time.Unix(1_700_000_000, 0)), wall}})
+		Clock: &slowReadClock{ttl.NewManual(time.Unix(1_700_000_000, 0)), wall}})
 	defer b.close()
 	b.put(`{"id":"1","pk":"a"}`)
 	const text = `function (n) { for (var i = 0; i < n; i++) Date.now(); return n; }`

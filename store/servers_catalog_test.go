@@ -126,7 +126,7 @@ func TestSessionOfARecreatedContainer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	session := []store.SessionPosition{{Range: r.Range, LSN: r.LSN, Version: a.c.SessionVersion()}}
+	session := []store.SessionTokenEntry{{Range: r.Range, LSN: r.LSN, Version: a.c.SessionVersion()}}
 	_, _, err = b.c.Read(b.ctx, key, "1", store.ReadOptions{Session: session})
 	if !is(err, fault.CodeOwnerNotFound) {
 		t.Errorf("a read: %v", err)

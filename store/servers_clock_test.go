@@ -145,9 +145,9 @@ func (e *stallingEngine) Update(ctx context.Context, scopes [][]byte, fn func(en
 
 // splitStalled returns two servers of which the first is stopped in the middle of a split of the only
 // range.
-func splitStalled(t *testing.T) (s *interruptedSplit) {
+func splitStalled(t *testing.T) (s *interruptedSplitRig) {
 	t.Helper()
-	s = &interruptedSplit{clock: ttl.NewManual(time.Unix(1_700_000_000, 0)), done: make(chan error, 1),
+	s = &interruptedSplitRig{clock: ttl.NewManual(time.Unix(1_700_000_000, 0)), done: make(chan error, 1),
 		e: &stallingEngine{stop: make(chan struct{}), on: make(chan struct{})}}
 	machine := ttl.NewManual(time.Unix(1_700_000_000, 0))
 	s.a, s.b = twoServers(t, "", s.clock, [2]ttl.Clock{machine, s.clock},
@@ -164,8 +164,8 @@ func splitStalled(t *testing.T) (s *interruptedSplit) {
 	return s
 }
 
-// interruptedSplit is a pair of servers, of which a is stopped during a split and b is running.
-type interruptedSplit struct {
+// interruptedSplitRig is a pair of servers, of which a is stopped during a split and b is running.
+type interruptedSplitRig struct {
 	a, b  *testStore
 	clock *ttl.VirtualClock
 	e     *stallingEngine
@@ -174,7 +174,7 @@ type interruptedSplit struct {
 
 // writing begins a write on the running server, and returns when it waits for the split. The channel gets
 // its result.
-func (s *interruptedSplit) writing(ctx context.Context) <-chan error {
+func (s *interruptedSplitRig) writing(ctx context.Context) <-chan error {
 	s.b.t.Helper()
 	done := make(chan error, 1)
 	go func() {
@@ -333,7 +333,7 @@ func TestDeliveryOfServers(t *testing.T) {
 		ctx, end := context.WithCancel(x.ctx)
 		ends[i] = end
 		go func() {
-			store.EventSubscription{Container: x.c, ChangesTo: "q"}.WhileDelivering(ctx,
+			store.EventDestination{Container: x.c, ChangesTo: "q"}.WhileDelivering(ctx,
 				func(ctx context.Context) {
 					begun <- i
 					<-ctx.Done()

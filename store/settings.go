@@ -22,8 +22,7 @@ func (c *Container) Settings() definition.ContainerSettings { return c.state.Loa
 // changes. CodeBadRequest: the settings are invalid, or name an archive that cannot be one.
 // CodeOwnerNotFound: the container has been dropped.
 func (c *Container) ChangeSettings(ctx context.Context,
-	fn func(*definition.ContainerSettings) error) (definition.ContainerSettings,
-	error) {
+	fn func(*definition.ContainerSettings) error) (definition.ContainerSettings, error) {
 	db := c.ds
 	var next definition.ContainerSettings
 	err := c.retryAfterSplit(ctx, func() error {
@@ -56,7 +55,7 @@ func (c *Container) changeSettings(ctx context.Context,
 		return definition.ContainerSettings{}, err
 	}
 	return next, c.change(ctx, func(st container.State, now int64) (container.State, error) {
-		switch none := (definition.ExpirySink{}); {
+		switch none := (definition.ExpirySinkReference{}); {
 		case next.ExpirySink() == none:
 			st.Rec.MovesSince = 0
 		case st.Rec.Settings.ExpirySink() == none:
@@ -95,7 +94,7 @@ func (c *Container) checkSettings(s *definition.ContainerSettings) error {
 		return err
 	}
 	if s.ChangesTo != "" {
-		to := definition.ExpirySink{Kind: definition.SinkQueue, Name: s.ChangesTo}
+		to := definition.ExpirySinkReference{Kind: definition.SinkQueue, Name: s.ChangesTo}
 		if err := c.checkSink("changesTo", to); err != nil {
 			return err
 		}
@@ -114,7 +113,7 @@ func (c *Container) checkSettings(s *definition.ContainerSettings) error {
 
 // checkSink fails if the expiry sink of another tenant of the host (a queue or topic) does not exist, or
 // cannot take items. setting is the name of the setting, for the error.
-func (c *Container) checkSink(setting string, to definition.ExpirySink) error {
+func (c *Container) checkSink(setting string, to definition.ExpirySinkReference) error {
 	_, err := c.ds.in.Sink(tenantName, to.Kind, to.Name)
 	if err == nil {
 		return nil

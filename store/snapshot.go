@@ -18,8 +18,8 @@ import (
 // continues with what is written from now on. (The feed does not show that documents have earlier versions
 // again.)
 
-// Snapshot describes a stored state of the whole store, which can be restored by its name.
-type Snapshot struct {
+// SnapshotInfo describes a snapshot: a stored state of the whole store, which can be restored by its name.
+type SnapshotInfo struct {
 	Name      string
 	Time      time.Time // of the server's clock, at the snapshot
 	Databases []string
@@ -27,8 +27,8 @@ type Snapshot struct {
 	Bytes int64
 }
 
-func readSnapshot(h host.Snapshot) (Snapshot, error) {
-	s := Snapshot{Name: h.Name, Time: h.Time, Bytes: h.Bytes}
+func readSnapshot(h host.SnapshotInfo) (SnapshotInfo, error) {
+	s := SnapshotInfo{Name: h.Name, Time: h.Time, Bytes: h.Bytes}
 	if raw, ok := h.Notes[noteDatabases]; ok {
 		if err := host.DecodeRecord(raw, &s.Databases); err != nil {
 			return s, classify.ToFault(err)
@@ -37,26 +37,26 @@ func readSnapshot(h host.Snapshot) (Snapshot, error) {
 	return s, nil
 }
 
-// Snapshot keeps the current state of the whole store under a name: everything that has been acknowledged,
-// and the state of virtual clocks. It takes a few milliseconds and little space, whatever the size of the
-// data. It fails with CodeConflict if the name is taken, with CodeBadRequest for a name that is not 1 to 64
-// lower-case letters, digits, '-', '_' and '.', with CodeDiskFull, and with CodeForbidden if the engine
-// does not support snapshots.
-func (db *DB) Snapshot(ctx context.Context, name string) (Snapshot, error) {
+// SnapshotInfo keeps the current state of the whole store under a name: everything that has been
+// acknowledged, and the state of virtual clocks. It takes a few milliseconds and little space, whatever the
+// size of the data. It fails with CodeConflict if the name is taken, with CodeBadRequest for a name that is
+// not 1 to 64 lower-case letters, digits, '-', '_' and '.', with CodeDiskFull, and with CodeForbidden if the
+// engine does not support snapshots.
+func (db *DB) Snapshot(ctx context.Context, name string) (SnapshotInfo, error) {
 	s, err := db.host.Snapshot(ctx, name)
 	if err != nil {
-		return Snapshot{}, classify.ToFault(err)
+		return SnapshotInfo{}, classify.ToFault(err)
 	}
 	return readSnapshot(s)
 }
 
 // Snapshots returns all snapshots, sorted by name.
-func (db *DB) Snapshots(ctx context.Context) ([]Snapshot, error) {
+func (db *DB) Snapshots(ctx context.Context) ([]SnapshotInfo, error) {
 	kept, err := db.host.Snapshots(ctx)
 	if err != nil {
 		return nil, classify.ToFault(err)
 	}
-	list := make([]Snapshot, len(kept))
+	list := make([]SnapshotInfo, len(kept))
 	for i, s := range kept {
 		if list[i], err = readSnapshot(s); err != nil {
 			return nil, err
@@ -84,5 +84,5 @@ func (db *DB) Restore(ctx context.Context, name string) error {
 // the original's. The engine must be freshly opened. neighbours are the other tenants with data on the
 // engine, such as queues. Afterwards the caller opens the engine with Open and the same neighbours.
 func Adopt(ctx context.Context, e engine.Engine, neighbours ...host.Tenant) error {
-	return classify.ToFault(host.Adopt(ctx, e, append([]host.Tenant{hostTenant{}}, neighbours...)...))
+	return classify.ToFault(host.Adopt(ctx, e, append([]host.Tenant{dbTenantAdapter{}}, neighbours...)...))
 }

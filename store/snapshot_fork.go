@@ -54,7 +54,7 @@ func (db *DB) RestoreDatabase(ctx context.Context, snapshot, id string) (*Databa
 
 // forkedDatabase is a copy of one database, or of one of its containers, from a snapshot.
 type forkedDatabase struct {
-	db    *dataset
+	db    *openDataset
 	from  *Database // in the snapshot
 	as    string
 	users bool      // copy users and permissions
@@ -71,20 +71,21 @@ type forkedDatabase struct {
 // copiedResourceFamily is a copied family of small resources (all users of a database, for instance) under
 // its new owner.
 type copiedResourceFamily struct {
-	record.ResourceFamily
+	record.ResourceFamilyID
 	records []*record.Resource
 }
 
-// snapshotReader is the store in a copy of a snapshot. It is only read and never started.
-type snapshotReader struct {
-	hostTenant
-	there *dataset
+// readOnlySnapshotStore is the store in a copy of a snapshot. It is only read and never started.
+type readOnlySnapshotStore struct {
+	dbTenantAdapter
+	there *openDataset
 }
 
 // Open loads the catalog of the snapshot's copy.
-func (v *snapshotReader) Open(ctx context.Context, in *host.Instance) (r host.TenantState, err error) {
+func (v *readOnlySnapshotStore) Open(ctx context.Context,
+	in *host.EngineInstance) (r host.OpenedTenant, err error) {
 	v.there, err = v.db.moveIn(ctx, in)
-	return host.TenantState{Life: v.there, ClockObserver: clockUser{v.there}}, err
+	return host.OpenedTenant{Life: v.there, ClockObserver: clockMoveParticipant{v.there}}, err
 }
 
 // copyFromSnapshot opens the snapshot and copies the database source from it. settle chooses which parts are
@@ -92,10 +93,11 @@ func (v *snapshotReader) Open(ctx context.Context, in *host.Instance) (r host.Te
 // because the catalog may have changed meanwhile.
 func (db *DB) copyFromSnapshot(ctx context.Context, name, source string,
 	settle func(*forkedDatabase) error) (d *Database, err error) {
-	v := &snapshotReader{hostTenant: hostTenant{&DB{opts: Options{}.withDefaults(), memory: db.memory,
+	v := &readOnlySnapshotStore{dbTenantAdapter: dbTenantAdapter{&DB{
+		opts: Options{}.withDefaults(), memory: db.memory,
 		heavy: db.heavy}}}
 	err = db.host.WithSnapshot(ctx, name, []host.Tenant{v},
-		func(ctx context.Context, _ *host.Instance) error {
+		func(ctx context.Context, _ *host.EngineInstance) error {
 			from, err := v.there.database(source)
 			if err != nil {
 				return err
@@ -136,7 +138,7 @@ func (b *forkedDatabase) allot(ctx context.Context, settle func(*forkedDatabase)
 	if err := settle(b); err != nil {
 		return err
 	}
-	return db.changeCatalog(ctx, func(t *host.CatalogChange) error {
+	return db.changeCatalog(ctx, func(t *host.CatalogTxn) error {
 		b.containers, b.offers, b.families = nil, nil, nil
 		b.number(t)
 		if err := b.makeContainers(t); err != nil {
@@ -149,7 +151,7 @@ func (b *forkedDatabase) allot(ctx context.Context, settle func(*forkedDatabase)
 
 // number creates the record of the new database with a new number, and copies its small resources and its
 // throughput.
-func (b *forkedDatabase) number(next *host.CatalogChange) {
+func (b *forkedDatabase) number(next *host.CatalogTxn) {
 	db, from := b.db, b.from
 	if b.into != nil {
 		b.d = b.into
@@ -169,7 +171,7 @@ func (b *forkedDatabase) number(next *host.CatalogChange) {
 }
 
 // addFamily copies the small resources of one kind and owner to another owner, with new numbers.
-func (b *forkedDatabase) addFamily(next *host.CatalogChange, f record.ResourceFamily,
+func (b *forkedDatabase) addFamily(next *host.CatalogTxn, f record.ResourceFamilyID,
 	owner uint32) (records []*record.Resource) {
 	for _, rec := range b.from.ds.cat.resources.Members(f) {
 		fresh := *rec
@@ -184,7 +186,7 @@ func (b *forkedDatabase) addFamily(next *host.CatalogChange, f record.ResourceFa
 
 // addOffer copies a container's throughput to the new database. was and is are the container's numbers in the
 // original and in the copy. If both are 0, it copies the throughput of the database itself.
-func (b *forkedDatabase) addOffer(next *host.CatalogChange, was, is uint32) {
+func (b *forkedDatabase) addOffer(next *host.CatalogTxn, was, is uint32) {
 	for _, o := range b.from.ds.cat.offers {
 		if o.Database == b.from.rec.Num && o.CID == was {
 			b.offers = append(b.offers, &record.Offer{Num: next.Number(), Database: b.d.rec.Num, CID: is,
@@ -201,7 +203,7 @@ func (b *forkedDatabase) sources() []*Container {
 	return b.from.containers
 }
 
-func (b *forkedDatabase) makeContainers(next *host.CatalogChange) error {
+func (b *forkedDatabase) makeContainers(next *host.CatalogTxn) error {
 	for _, was := range b.sources() {
 		st := was.state.Load()
 		rec := st.Rec
@@ -243,7 +245,7 @@ func (b *forkedDatabase) finish(ctx context.Context, settle func(*forkedDatabase
 	if err != nil {
 		return err
 	}
-	var families []record.ResourceFamily
+	var families []record.ResourceFamilyID
 	if b.old != nil {
 		families = b.old.families()
 	}
@@ -313,7 +315,7 @@ func (b *forkedDatabase) publish() {
 	}
 	for _, f := range b.families {
 		for _, rec := range f.records {
-			cat.resources.Family(f.ResourceFamily).Set(nil, rec)
+			cat.resources.Family(f.ResourceFamilyID).Set(nil, rec)
 		}
 	}
 }

@@ -35,7 +35,7 @@ func (b *testStore) lookUp() *store.Container {
 	return b.c
 }
 
-func (b *testStore) mustSnapshot(name string) store.Snapshot {
+func (b *testStore) mustSnapshot(name string) store.SnapshotInfo {
 	b.t.Helper()
 	s, err := b.db.Snapshot(b.ctx, name)
 	if err != nil {
@@ -101,7 +101,7 @@ func TestSnapshotAndRestore(t *testing.T) {
 			b.upsert("a", `,"v":"2"`)
 			b.upsert("b", "")
 			advance := 200 * time.Second
-			if _, err := b.db.SetClock(b.ctx, store.ClockChange{Advance: &advance}); err != nil {
+			if _, err := b.db.SetClock(b.ctx, store.ClockChangeRequest{Advance: &advance}); err != nil {
 				t.Fatal(err)
 			}
 			b.holds("a=2 b")
@@ -250,7 +250,7 @@ func TestRestoreOfADroppedContainer(t *testing.T) {
 }
 
 // reopen closes the store and opens it again on the in-memory disk fs.
-func (b *testStore) reopen(fs *testdisk.Disk) {
+func (b *testStore) reopen(fs *testdisk.EngineStorage) {
 	b.t.Helper()
 	if err := b.db.Close(); err != nil {
 		b.t.Fatal(err)
@@ -261,7 +261,7 @@ func (b *testStore) reopen(fs *testdisk.Disk) {
 	}
 }
 
-func openMemory(ctx context.Context, fs *testdisk.Disk, clock ttl.Clock) (*store.DB, error) {
+func openMemory(ctx context.Context, fs *testdisk.EngineStorage, clock ttl.Clock) (*store.DB, error) {
 	e, err := fs.Open(ctx)
 	if err != nil {
 		return nil, err
@@ -275,7 +275,7 @@ func TestForkAndRestoreOneDatabase(t *testing.T) {
 	w := newResourceRig(t, testdisk.New(t))
 	b := w.testStore
 	b.upsert("a", `,"v":"1"`)
-	if _, err := w.d.SetClock(b.ctx, store.ClockChange{Rate: new(float64)}); err != nil {
+	if _, err := w.d.SetClock(b.ctx, store.ClockChangeRequest{Rate: new(float64)}); err != nil {
 		t.Fatal(err)
 	}
 	b.mustSnapshot("s")
@@ -558,7 +558,7 @@ func failingDisk(t *testing.T, op string, n int64) (failed bool) {
 }
 
 // prepare opens a store with an item a whose value is 1 in a snapshot, and 2 now.
-func (b *testStore) prepare(fs *testdisk.Disk) {
+func (b *testStore) prepare(fs *testdisk.EngineStorage) {
 	b.t.Helper()
 	var err error
 	if b.db, err = openAt(b.ctx, fs, b.clock); err != nil {
@@ -589,7 +589,7 @@ func TestRestoreCrash(t *testing.T) {
 func crashDuring(t *testing.T, op string) {
 	mem := testdisk.NewCrashable(t)
 	var mu sync.Mutex
-	var clones []*testdisk.Disk
+	var clones []*testdisk.EngineStorage
 	var watch atomic.Bool
 	fs := mem.Inject(errorfs.InjectorFunc(func(o errorfs.Op) error {
 		if watch.Load() && o.Kind.ReadOrWrite() == errorfs.OpIsWrite {

@@ -30,7 +30,7 @@ import (
 // its documents.
 type indexRig struct {
 	t     testing.TB
-	fs    *testdisk.Disk
+	fs    *testdisk.EngineStorage
 	clock *ttl.VirtualClock
 	db    *DB
 	d     *Database

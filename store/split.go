@@ -78,8 +78,8 @@ func (c *Container) Split(ctx context.Context, rangeID, at string) ([]PartitionR
 
 // split does the work of Split. wanted reports whether the split is still needed; nil means always. It is
 // called under the catalog's lock; if it returns false, split stops with errUnwanted.
-func (c *Container) split(ctx context.Context, rangeID, at string, wanted func() bool) ([]PartitionRange,
-	error) {
+func (c *Container) split(ctx context.Context, rangeID, at string,
+	wanted func() bool) ([]PartitionRange, error) {
 	if err := c.splitting.Lock(ctx); err != nil {
 		return nil, classify.ToFault(err)
 	}
@@ -145,7 +145,7 @@ func (c *Container) alone(ctx context.Context, fn func(st container.State) error
 // beginSplit stores that s is being split, and makes writers of s record what they write. The caller holds
 // the lock splitting, which serializes the splits of a container.
 func (c *Container) beginSplit(ctx context.Context, s *container.Partition, bound []byte,
-	wanted func() bool) (m *rangeSplit, err error) {
+	wanted func() bool) (m *rangeSplitOperation, err error) {
 	err = c.alone(ctx, func(st container.State) error {
 		if wanted != nil && !wanted() {
 			return errUnwanted
@@ -183,8 +183,9 @@ func (c *Container) beginSplit(ctx context.Context, s *container.Partition, boun
 	return m, err
 }
 
-// rangeSplit splits one partition range: it copies the range into two new ones while clients keep writing.
-type rangeSplit struct {
+// rangeSplitOperation splits one partition range: it copies the range into two new ones while clients keep
+// writing.
+type rangeSplitOperation struct {
 	*split.RangeCopier
 	c     *Container
 	from  *container.Partition
@@ -193,9 +194,9 @@ type rangeSplit struct {
 }
 
 // newSplitting prepares the split of s. The container's record already has the numbers of the new ranges.
-func (c *Container) newSplitting(st *container.State, s *container.Partition, bound []byte) (*rangeSplit,
-	error) {
-	m := &rangeSplit{c: c, from: s, split: st.Rec.Split, recs: [2]record.Range{s.Rec, s.Rec}}
+func (c *Container) newSplitting(st *container.State, s *container.Partition,
+	bound []byte) (*rangeSplitOperation, error) {
+	m := &rangeSplitOperation{c: c, from: s, split: st.Rec.Split, recs: [2]record.Range{s.Rec, s.Rec}}
 	m.recs[0].Max, m.recs[1].Min = definition.EPKHex(bound), definition.EPKHex(bound)
 	m.recs[0].Number, m.recs[1].Number = st.Rec.Split.Lower, st.Rec.Split.To
 	var halves [2]view.PartitionRange
@@ -212,19 +213,19 @@ func (c *Container) newSplitting(st *container.State, s *container.Partition, bo
 }
 
 // View implements split.Container: it runs fn over a snapshot of the engine.
-func (m *rangeSplit) View(ctx context.Context, fn func(engine.Reader) error) error {
+func (m *rangeSplitOperation) View(ctx context.Context, fn func(engine.Reader) error) error {
 	return m.c.ds.view(ctx, fn)
 }
 
 // Horizon implements split.Container: it returns the highest LSN of an engine scope up to which all writes
 // are durable.
-func (m *rangeSplit) Horizon(scope []byte) uint64 { return m.c.ds.eng.Horizon(scope) }
+func (m *rangeSplitOperation) Horizon(scope []byte) uint64 { return m.c.ds.eng.Horizon(scope) }
 
 // Write implements split.Container: it runs fn as one transaction in scopes. It holds the container's gate
 // (its lock) shared, unless alone says that the caller holds it exclusively. It fails with
 // split.ErrReindexed if the number of changes of the container's indexing policy (IndexRound) is not round
 // any more.
-func (m *rangeSplit) Write(ctx context.Context, round uint32, alone bool, scopes [][]byte,
+func (m *rangeSplitOperation) Write(ctx context.Context, round uint32, alone bool, scopes [][]byte,
 	fn func(engine.Txn)) error {
 	if !alone {
 		st, _, err := m.c.enter(ctx)
@@ -248,7 +249,7 @@ func (m *rangeSplit) Write(ctx context.Context, round uint32, alone bool, scopes
 
 // checkOngoing fails with *container.OutdatedStateError if another server has undone the split, which it does
 // if it takes this server for dead.
-func (m *rangeSplit) checkOngoing(r engine.Reader) error {
+func (m *rangeSplitOperation) checkOngoing(r engine.Reader) error {
 	rec, err := m.c.storedRecord(r)
 	if err != nil && !isAbsent(err) {
 		return err
@@ -260,13 +261,14 @@ func (m *rangeSplit) checkOngoing(r engine.Reader) error {
 }
 
 // isOngoing reports whether a record of the container contains the split.
-func (m *rangeSplit) isOngoing(rec *record.Container) bool {
+func (m *rangeSplitOperation) isOngoing(rec *record.Container) bool {
 	return rec.Split != nil && *rec.Split == *m.split
 }
 
 // finishSplit copies the range and switches to the halves. It returns their ids. If wanted is not nil and
 // returns false, the split is no longer needed, and it stops with errUnwanted.
-func (c *Container) finishSplit(ctx context.Context, m *rangeSplit, wanted func() bool) (ids []string,
+func (c *Container) finishSplit(ctx context.Context, m *rangeSplitOperation,
+	wanted func() bool) (ids []string,
 	err error) {
 	for {
 		err := m.Copy(ctx)
@@ -288,8 +290,8 @@ func (c *Container) finishSplit(ctx context.Context, m *rangeSplit, wanted func(
 // trySwitch copies the rest of the range, including what has been written meanwhile, and switches to the
 // halves. If that is more than may be copied under the locks, it copies a part of it and returns nil
 // without switching.
-func (c *Container) trySwitch(ctx context.Context, m *rangeSplit, wanted func() bool) (ids []string,
-	err error) {
+func (c *Container) trySwitch(ctx context.Context, m *rangeSplitOperation,
+	wanted func() bool) (ids []string, err error) {
 	err = c.alone(ctx, func(st container.State) error {
 		if wanted != nil && !wanted() {
 			return errUnwanted
@@ -327,7 +329,7 @@ func (c *Container) trySwitch(ctx context.Context, m *rangeSplit, wanted func() 
 }
 
 // halves returns the state that the container will have after the split.
-func (c *Container) halves(st container.State, m *rangeSplit) (next container.State, err error) {
+func (c *Container) halves(st container.State, m *rangeSplitOperation) (next container.State, err error) {
 	next = st
 	i := slices.Index(st.Ranges, m.from)
 	id := max(record.HighestID(st.Rec.Ranges)+1, st.Rec.NextRange, int(c.ds.in.Catalog().Floor()))

@@ -20,20 +20,19 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// splitContextKey is the key of a context value that marks the engine calls of a split.
-type splitContextKey struct{}
+// insideSplitContextKey is the key of a context value that marks the engine calls of a split.
+type insideSplitContextKey struct{}
 
 // during splits the range id, and calls fn before each view and transaction of the split that begins while
 // the container's gate (its lock) is not held exclusively. inside reports that the split holds the gate
 // shared, so that fn must not change the container.
 func (b *testStore) during(s *hookedEngine, id string, fn func(step int,
-	inside bool)) ([]store.PartitionRange,
-	error) {
+	inside bool)) ([]store.PartitionRange, error) {
 	b.t.Helper()
 	step, in := 0, false
 	s.beside = func(ctx context.Context) {
 		inside := b.c.Inside()
-		if ctx.Value(splitContextKey{}) == nil || in || inside < 0 {
+		if ctx.Value(insideSplitContextKey{}) == nil || in || inside < 0 {
 			return
 		}
 		in = true
@@ -41,7 +40,7 @@ func (b *testStore) during(s *hookedEngine, id string, fn func(step int,
 		in = false
 		step++
 	}
-	halves, err := b.c.Split(context.WithValue(b.ctx, splitContextKey{}, true), id, "")
+	halves, err := b.c.Split(context.WithValue(b.ctx, insideSplitContextKey{}, true), id, "")
 	s.beside = nil
 	return halves, err
 }
@@ -206,7 +205,7 @@ func TestCrashInASplitBesideWriters(t *testing.T) {
 			w.step(false)
 		}
 		type wreck struct {
-			disk *testdisk.Disk
+			disk *testdisk.EngineStorage
 			want map[string]string
 		}
 		var wrecks []wreck

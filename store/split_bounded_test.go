@@ -19,10 +19,10 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// gateKeyCountingEngine is an engine that counts the keys that are read and written each time a container's
-// gate (its lock) is held exclusively. It can call a function at each view of a split that begins while
-// nobody holds the gate.
-type gateKeyCountingEngine struct {
+// keysUnderLockCountingEngine is an engine that counts the keys that are read and written each time a
+// container's gate (its lock) is held exclusively. It can call a function at each view of a split that begins
+// while nobody holds the gate.
+type keysUnderLockCountingEngine struct {
 	testdisk.Engine
 	guarded atomic.Pointer[watchedContainer] // nil: nobody watches
 
@@ -39,11 +39,11 @@ type watchedContainer struct {
 
 // watch starts counting for a container. between, unless it is nil, is called at views of a split while
 // nobody holds the gate.
-func (e *gateKeyCountingEngine) watch(c *Container, between func()) {
+func (e *keysUnderLockCountingEngine) watch(c *Container, between func()) {
 	e.guarded.Store(&watchedContainer{c, between})
 }
 
-func (e *gateKeyCountingEngine) touch() {
+func (e *keysUnderLockCountingEngine) touch() {
 	w := e.guarded.Load()
 	if w == nil || w.c.Inside() >= 0 {
 		return
@@ -57,56 +57,60 @@ func (e *gateKeyCountingEngine) touch() {
 	e.most = max(e.most, e.keys)
 }
 
-func (e *gateKeyCountingEngine) View(ctx context.Context, fn func(engine.Reader) error) error {
-	if w := e.guarded.Load(); w != nil && ctx.Value(splitContextKey{}) != nil && w.c.Inside() == 0 {
+func (e *keysUnderLockCountingEngine) View(ctx context.Context, fn func(engine.Reader) error) error {
+	if w := e.guarded.Load(); w != nil && ctx.Value(insideSplitContextKey{}) != nil && w.c.Inside() == 0 {
 		w.between()
 	}
-	return e.Engine.View(ctx, func(r engine.Reader) error { return fn(gateKeyCountingReader{r, e}) })
+	return e.Engine.View(ctx, func(r engine.Reader) error { return fn(keysUnderLockCountingReader{r, e}) })
 }
 
-func (e *gateKeyCountingEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+func (e *keysUnderLockCountingEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) ([]engine.ScopePosition, error) {
-	return e.Engine.Update(ctx, scopes, func(t engine.Txn) error { return fn(gateKeyCountingTxn{t, e}) },
+	return e.Engine.Update(ctx, scopes,
+		func(t engine.Txn) error { return fn(keysUnderLockCountingTxn{t, e}) },
 		ahead...)
 }
 
-type gateKeyCountingReader struct {
+type keysUnderLockCountingReader struct {
 	engine.Reader
-	e *gateKeyCountingEngine
+	e *keysUnderLockCountingEngine
 }
 
-func (r gateKeyCountingReader) Get(key []byte) ([]byte, error) { r.e.touch(); return r.Reader.Get(key) }
-
-func (r gateKeyCountingReader) Scan(rg engine.Range, reverse bool) engine.Iterator {
-	return gateKeyCountingIterator{r.Reader.Scan(rg, reverse), r.e}
+func (r keysUnderLockCountingReader) Get(key []byte) ([]byte, error) {
+	r.e.touch()
+	return r.Reader.Get(key)
 }
 
-type gateKeyCountingIterator struct {
+func (r keysUnderLockCountingReader) Scan(rg engine.Range, reverse bool) engine.Iterator {
+	return keysUnderLockCountingIterator{r.Reader.Scan(rg, reverse), r.e}
+}
+
+type keysUnderLockCountingIterator struct {
 	engine.Iterator
-	e *gateKeyCountingEngine
+	e *keysUnderLockCountingEngine
 }
 
-func (i gateKeyCountingIterator) Next() bool { i.e.touch(); return i.Iterator.Next() }
+func (i keysUnderLockCountingIterator) Next() bool { i.e.touch(); return i.Iterator.Next() }
 
-type gateKeyCountingTxn struct {
+type keysUnderLockCountingTxn struct {
 	engine.Txn
-	e *gateKeyCountingEngine
+	e *keysUnderLockCountingEngine
 }
 
-func (t gateKeyCountingTxn) Set(key, value []byte)      { t.e.touch(); t.Txn.Set(key, value) }
-func (t gateKeyCountingTxn) Delete(key []byte)          { t.e.touch(); t.Txn.Delete(key) }
-func (t gateKeyCountingTxn) DeleteRange(r engine.Range) { t.e.touch(); t.Txn.DeleteRange(r) }
+func (t keysUnderLockCountingTxn) Set(key, value []byte)      { t.e.touch(); t.Txn.Set(key, value) }
+func (t keysUnderLockCountingTxn) Delete(key []byte)          { t.e.touch(); t.Txn.Delete(key) }
+func (t keysUnderLockCountingTxn) DeleteRange(r engine.Range) { t.e.touch(); t.Txn.DeleteRange(r) }
 
-// splitContextKey is the key of a context value that marks the engine calls of a split.
-type splitContextKey struct{}
+// insideSplitContextKey is the key of a context value that marks the engine calls of a split.
+type insideSplitContextKey struct{}
 
-func openCounting(t *testing.T) (*gateKeyCountingEngine, *DB, *Container) {
+func openCounting(t *testing.T) (*keysUnderLockCountingEngine, *DB, *Container) {
 	t.Helper()
 	p, err := testdisk.NewCrashable(t).Open(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &gateKeyCountingEngine{Engine: p}
+	e := &keysUnderLockCountingEngine{Engine: p}
 	db, err := Open(t.Context(), e, Options{Clock: ttl.NewManual(time.Unix(1_700_000_000, 0)),
 		ManualReaper: true})
 	if err != nil {
@@ -174,7 +178,8 @@ func TestSplitKeysUnderLock(t *testing.T) {
 				}
 			}
 		})
-		if _, err := c.Split(context.WithValue(t.Context(), splitContextKey{}, true), "0", ""); err != nil {
+		if _, err := c.Split(context.WithValue(t.Context(), insideSplitContextKey{}, true), "0",
+			""); err != nil {
 			t.Fatal(err)
 		}
 		e.guarded.Store(nil)
@@ -210,7 +215,7 @@ func TestIndexingPolicyChangeDuringSplit(t *testing.T) {
 			}
 		}
 	})
-	if _, err := c.Split(context.WithValue(t.Context(), splitContextKey{}, true), "0", ""); err != nil {
+	if _, err := c.Split(context.WithValue(t.Context(), insideSplitContextKey{}, true), "0", ""); err != nil {
 		t.Fatal(err)
 	}
 	e.guarded.Store(nil)
@@ -251,7 +256,7 @@ func TestCanceledSplit(t *testing.T) {
 			for i := range 600 {
 				putNumber(t, c, i, i)
 			}
-			ctx, cancel := context.WithCancel(context.WithValue(t.Context(), splitContextKey{}, true))
+			ctx, cancel := context.WithCancel(context.WithValue(t.Context(), insideSplitContextKey{}, true))
 			n := 0
 			happened = false
 			e.watch(c, func() {

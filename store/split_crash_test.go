@@ -100,14 +100,14 @@ func (s *hookedEngine) failing(before func() error) {
 	s.before = before
 }
 
-func newSplitBench(t *testing.T, fs *testdisk.Disk) (*testStore, *hookedEngine) {
+func newSplitBench(t *testing.T, fs *testdisk.EngineStorage) (*testStore, *hookedEngine) {
 	t.Helper()
 	return newSplitBenchAt(t, fs, time.Unix(1_700_000_000, 0))
 }
 
 // newSplitBenchAt opens a store like newSplitBench, with a clock that starts at now. A store does not open
 // minutes before the time of its stored data.
-func newSplitBenchAt(t *testing.T, fs *testdisk.Disk, now time.Time) (*testStore, *hookedEngine) {
+func newSplitBenchAt(t *testing.T, fs *testdisk.EngineStorage, now time.Time) (*testStore, *hookedEngine) {
 	t.Helper()
 	b := &testStore{t: t, ctx: context.Background(), clock: ttl.NewManual(now)}
 	e, err := fs.Open(b.ctx)
@@ -198,7 +198,7 @@ func TestCrashInASplit(t *testing.T) {
 	b, s := newSplitBench(t, disk)
 	b.make(2000) // several times what is copied in one piece
 	want := b.items(store.Scope{})
-	var wrecks []*testdisk.Disk
+	var wrecks []*testdisk.EngineStorage
 	s.after = func() { wrecks = append(wrecks, disk.CrashClone(vfs.CrashCloneCfg{})) }
 	b.split("0", "")
 	s.after = nil
@@ -281,7 +281,8 @@ func TestPointReadsDuringSplit(t *testing.T) {
 	}{
 		{"read", func(it store.Item) error {
 			got, _, err := b.c.Read(b.ctx, pk("p"+it.ID()), it.ID(),
-				store.ReadOptions{Session: []store.SessionPosition{{Range: session.Range, LSN: session.LSN}}})
+				store.ReadOptions{Session: []store.SessionTokenEntry{
+					{Range: session.Range, LSN: session.LSN}}})
 			if err == nil && got.ETag() != it.ETag() {
 				t.Errorf("%s was read as %s", it.Body(), got.Body())
 			}

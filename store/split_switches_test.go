@@ -73,7 +73,7 @@ func TestSplitDuringSettingChanges(t *testing.T) {
 		for range 30 {
 			w.step(false)
 		}
-		var wrecks []crashedSplit
+		var wrecks []splitCrashDisk
 		for len(b.rangeIDs()) < 4 {
 			ids := b.rangeIDs()
 			_, err := b.during(s, ids[w.r.IntN(len(ids))], func(_ int, inside bool) {
@@ -82,7 +82,7 @@ func TestSplitDuringSettingChanges(t *testing.T) {
 				}
 				settle(b, s)
 				wreck := disk.CrashClone(vfs.CrashCloneCfg{})
-				wrecks = append(wrecks, crashedSplit{wreck, maps.Clone(w.want), w.latest})
+				wrecks = append(wrecks, splitCrashDisk{wreck, maps.Clone(w.want), w.latest})
 			})
 			if err != nil && !is(err, fault.CodeConflict) {
 				t.Fatalf("seed %d: %v", seed, err)
@@ -105,9 +105,9 @@ func TestSplitDuringSettingChanges(t *testing.T) {
 	}
 }
 
-// crashedSplit is a copy of the disk after a crash during a split, with the items that must be on it.
-type crashedSplit struct {
-	disk *testdisk.Disk
+// splitCrashDisk is a copy of the disk after a crash during a split, with the items that must be on it.
+type splitCrashDisk struct {
+	disk *testdisk.EngineStorage
 	want map[string]string
 	now  time.Time
 }

@@ -95,7 +95,8 @@ func TestSplit(t *testing.T) {
 					lsn uint64
 					ok  bool
 				}{{victim.LSN, true}, {half.LSN + 1, false}} {
-					o := store.ListOptions{Scope: store.Scope{Range: half.ID}, Session: []store.SessionPosition{{Range: victim.ID, LSN: s.lsn}}}
+					o := store.ListOptions{Scope: store.Scope{Range: half.ID},
+						Session: []store.SessionTokenEntry{{Range: victim.ID, LSN: s.lsn}}}
 					if _, _, err := b.c.List(b.ctx, o); s.ok && err != nil || !s.ok && !is(err, fault.CodeSessionNotAvailable) {
 						t.Errorf("range %s at the position %d of its parent: %v", half.ID, s.lsn, err)
 					}
@@ -331,7 +332,7 @@ func TestReadsAndWritesDuringSplit(t *testing.T) {
 		r := rand.New(rand.NewPCG(uint64(w), 0))
 		counts := map[string]int{}
 		etags := map[string]string{}
-		var session []store.SessionPosition
+		var session []store.SessionTokenEntry
 		for n := 0; !done.Load() || n < 100; n++ {
 			id, p := fmt.Sprint(w, "-", r.IntN(20)), pk(fmt.Sprint("p", r.IntN(keys)))
 			id += p.String()
@@ -353,13 +354,13 @@ func TestReadsAndWritesDuringSplit(t *testing.T) {
 			}
 			counts[id]++
 			etags[id] = it.ETag()
-			session = []store.SessionPosition{{Range: receipt.Range, LSN: receipt.LSN}}
+			session = []store.SessionTokenEntry{{Range: receipt.Range, LSN: receipt.LSN}}
 			got, receipt, err := b.c.Read(b.ctx, p, id, store.ReadOptions{Session: session})
 			if err != nil || string(got.Body()) != string(body) || got.ETag() != etags[id] {
 				t.Errorf("%s was read as %s, %v", body, got.Body(), err)
 				return
 			}
-			session = []store.SessionPosition{{Range: receipt.Range, LSN: receipt.LSN}}
+			session = []store.SessionTokenEntry{{Range: receipt.Range, LSN: receipt.LSN}}
 			if r.IntN(8) == 0 {
 				if key, err := b.c.ResolveRID(b.ctx, got.RID()); err != nil || key.ID != id {
 					t.Errorf("the rid of %s leads to %s, %v", id, key.ID, err)

@@ -48,7 +48,7 @@ import (
 
 // ownMark returns the mark (a number that the engine stores for each range) of a range that this server was
 // the last to write to, with the given version of the container's state.
-func (ds *dataset) ownMark(version uint32) uint64 { return uint64(ds.server)<<32 | uint64(version) }
+func (ds *openDataset) ownMark(version uint32) uint64 { return uint64(ds.server)<<32 | uint64(version) }
 
 // writable is the first step of a transaction. It fails if the transaction must not write to the range:
 // with *container.OutdatedStateError if the state is outdated, or with container.ErrSplitElsewhere if another
@@ -70,7 +70,7 @@ func (c *Container) writable(t engine.Txn, st *container.State, s *container.Par
 // lock and the container's gate (its lock).
 func (c *Container) commitRecord(ctx context.Context, st, next *container.State,
 	fn func(engine.Txn) error) error {
-	return c.ds.changeCatalog(ctx, func(t *host.CatalogChange) error {
+	return c.ds.changeCatalog(ctx, func(t *host.CatalogTxn) error {
 		t.RecordNumber(uint32(record.HighestID(next.Rec.Ranges)))
 		return st.Commit(t, next, func() error { return fn(t) })
 	}, st.Scopes()...)
@@ -198,13 +198,13 @@ func (c *Container) againChange(ctx context.Context,
 
 // commitDrop makes the drop of several containers durable in one transaction. The caller holds the catalog's
 // lock and the gates (locks) of the containers.
-func (ds *dataset) commitDrop(ctx context.Context, containers []*Container,
-	fn func(*host.CatalogChange) error) error {
+func (ds *openDataset) commitDrop(ctx context.Context, containers []*Container,
+	fn func(*host.CatalogTxn) error) error {
 	var scopes [][]byte
 	for _, c := range containers {
 		scopes = append(scopes, c.state.Load().Scopes()...)
 	}
-	return ds.changeCatalog(ctx, func(t *host.CatalogChange) error {
+	return ds.changeCatalog(ctx, func(t *host.CatalogTxn) error {
 		for _, c := range containers {
 			st := c.state.Load()
 			for _, s := range st.Ranges {
@@ -221,7 +221,7 @@ func (ds *dataset) commitDrop(ctx context.Context, containers []*Container,
 // retryDrop runs drop, which drops several containers, and repeats it while the state of one of them turns
 // out to be outdated. It fails with host.ErrCatalogMoved if another server has dropped one of them meanwhile.
 // The caller holds the catalog's lock.
-func (ds *dataset) retryDrop(ctx context.Context, containers []*Container, drop func() error) error {
+func (ds *openDataset) retryDrop(ctx context.Context, containers []*Container, drop func() error) error {
 	for {
 		failed := drop()
 		var outdated *container.OutdatedStateError

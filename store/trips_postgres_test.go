@@ -35,7 +35,7 @@ func TestRoundTripsOfPostgres(t *testing.T) {
 			o := postgres.Options{URL: proxied.String(), AllowUnsafe: true,
 				Logger: slog.New(slog.DiscardHandler),
 				Schema: pgschema.New(t)}
-			tr := &roundTripCounter{t: t}
+			tr := &operationRoundTripCounter{t: t}
 			turn := roundtrips.NewCountingLock()
 			tr.open = func() engine.Engine {
 				e, err := postgres.Open(t.Context(), o)

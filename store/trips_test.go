@@ -43,27 +43,27 @@ func TestRoundTrips(t *testing.T) {
 // tripNameWidth is the width of the column of names in the table.
 const tripNameWidth = 56
 
-// roundTripRow is a row of the table: an operation and the round trips that it needed.
-type roundTripRow struct {
+// operationRoundTrips is a row of the table: an operation and the round trips that it needed.
+type operationRoundTrips struct {
 	name   string
 	total  int
 	detail string
 }
 
-// roundTripCounter performs operations on a store and counts their round trips.
-type roundTripCounter struct {
+// operationRoundTripCounter performs operations on a store and counts their round trips.
+type operationRoundTripCounter struct {
 	t    *testing.T
 	b    *testStore
-	fs   *testdisk.Disk
+	fs   *testdisk.EngineStorage
 	open func() engine.Engine // opens the engine anew
-	rows []roundTripRow
+	rows []operationRoundTrips
 
 	begin func()                            // begins to count
 	end   func() (total int, detail string) // returns what has been counted
 }
 
-func newTripCounter(t *testing.T, ranges int) *roundTripCounter {
-	tr := &roundTripCounter{t: t, fs: testdisk.New(t)}
+func newTripCounter(t *testing.T, ranges int) *operationRoundTripCounter {
+	tr := &operationRoundTripCounter{t: t, fs: testdisk.New(t)}
 	var e *roundtrips.CountingEngine
 	turn := roundtrips.NewCountingLock()
 	tr.open = func() engine.Engine {
@@ -89,12 +89,12 @@ func newTripCounter(t *testing.T, ranges int) *roundTripCounter {
 }
 
 // options returns the options of a store that does no background work.
-func (tr *roundTripCounter) options(ranges int) store.Options {
+func (tr *operationRoundTripCounter) options(ranges int) store.Options {
 	return store.Options{Ranges: ranges, ManualReaper: true, Wall: ttl.NewManual(time.Unix(1_700_000_000, 0))}
 }
 
 // all performs and counts every operation of the table.
-func (tr *roundTripCounter) all() {
+func (tr *operationRoundTripCounter) all() {
 	tr.writes()
 	tr.forget()
 	tr.reads()
@@ -103,7 +103,7 @@ func (tr *roundTripCounter) all() {
 }
 
 // forget reopens the store, so that its caches are empty, such as that of item locations.
-func (tr *roundTripCounter) forget() {
+func (tr *operationRoundTripCounter) forget() {
 	tr.t.Helper()
 	b := tr.b
 	err := b.db.Close()
@@ -119,14 +119,14 @@ func (tr *roundTripCounter) forget() {
 }
 
 // row performs an operation and adds its name and its number of round trips to the table.
-func (tr *roundTripCounter) row(name string, fn func() error) {
+func (tr *operationRoundTripCounter) row(name string, fn func() error) {
 	tr.t.Helper()
 	tr.begin()
 	if err := fn(); err != nil {
 		tr.t.Errorf("%s: %v", name, err)
 	}
 	n, detail := tr.end()
-	tr.rows = append(tr.rows, roundTripRow{name, n, detail})
+	tr.rows = append(tr.rows, operationRoundTrips{name, n, detail})
 }
 
 // tripBody returns the i-th document, of 1 KB. more holds further members as JSON. Its value n is not in
@@ -139,12 +139,12 @@ func tripBody(i int, more string) []byte {
 
 func tripKey(i int) definition.PartitionKey { return pk(fmt.Sprintf("p%d", i%10)) }
 
-func (tr *roundTripCounter) create(i int, more string) error {
+func (tr *operationRoundTripCounter) create(i int, more string) error {
 	_, _, err := tr.b.c.Create(tr.b.ctx, tripKey(i), tripBody(i, more), store.WriteOptions{})
 	return err
 }
 
-func (tr *roundTripCounter) writes() {
+func (tr *operationRoundTripCounter) writes() {
 	b := tr.b
 	tr.row("create, first of its shape", func() error { return tr.create(0, "") })
 	for i := 1; i < 400; i++ {
@@ -176,7 +176,7 @@ func (tr *roundTripCounter) writes() {
 	})
 }
 
-func (tr *roundTripCounter) read(id string, want fault.Code) error {
+func (tr *operationRoundTripCounter) read(id string, want fault.Code) error {
 	_, _, err := tr.b.c.Read(tr.b.ctx, tripKey(8), id, store.ReadOptions{})
 	if want != 0 && is(err, want) {
 		return nil
@@ -184,7 +184,7 @@ func (tr *roundTripCounter) read(id string, want fault.Code) error {
 	return err
 }
 
-func (tr *roundTripCounter) reads() {
+func (tr *operationRoundTripCounter) reads() {
 	tr.row("read", func() error { return tr.read("8", 0) })
 	tr.row("read, its rid known", func() error { return tr.read("8", 0) })
 	tr.row("read, absent", func() error { return tr.read("none", fault.CodeNotFound) })
@@ -207,7 +207,7 @@ func (tr *roundTripCounter) reads() {
 	}
 }
 
-func (tr *roundTripCounter) queries() {
+func (tr *operationRoundTripCounter) queries() {
 	for _, q := range []string{
 		`SELECT * FROM c WHERE c.city = "c3"`,
 		`SELECT * FROM c WHERE c.city = "c3" AND c.deep.b = "x"`,
@@ -226,7 +226,7 @@ func (tr *roundTripCounter) queries() {
 	}
 }
 
-func (tr *roundTripCounter) many() {
+func (tr *operationRoundTripCounter) many() {
 	b := tr.b
 	for i := range 256 {
 		if err := tr.create(1000+10*i, `,"ttl":1`); err != nil {
@@ -300,7 +300,7 @@ func TestReadsOverRemoteEngine(t *testing.T) {
 
 // answers reads the container to its end by queries, lists and change feeds, in small pages, and returns
 // all results.
-func (tr *roundTripCounter) answers() (all []string) {
+func (tr *operationRoundTripCounter) answers() (all []string) {
 	const page = 7
 	b := tr.b
 	note := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }

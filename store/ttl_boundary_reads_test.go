@@ -22,7 +22,7 @@ type checkedRead struct {
 	open   int64 // shown items that nothing can be said of: leased ones that were just being written
 }
 
-// knownLifetime holds the values of a expiryBoundaryItem at the beginning of a read.
+// knownLifetime holds the values of a expiryBoundaryKey at the beginning of a read.
 type knownLifetime struct{ writes, until, dead int64 }
 
 func (g *checkedRead) begin() {
@@ -35,7 +35,7 @@ func (g *checkedRead) begin() {
 	g.before = g.y.now()
 }
 
-// settled reports whether the i-th expiryBoundaryItem was not written between the beginning of the read and
+// settled reports whether the i-th expiryBoundaryKey was not written between the beginning of the read and
 // now, so that its known lifetime applies to what the read returned.
 func (g *checkedRead) settled(i int) bool {
 	return g.known[i].writes%2 == 0 && g.known[i].writes == g.y.plots[i].writes.Load()
@@ -144,7 +144,7 @@ func scope(partition int) store.Scope {
 	return store.Scope{Partition: pk(strconv.Itoa(partition))}
 }
 
-func (g *checkedRead) point(p *expiryBoundaryItem) error {
+func (g *checkedRead) point(p *expiryBoundaryKey) error {
 	dead, writes, until, before := p.dead.Load(), p.writes.Load(), p.until.Load(), g.y.now()
 	it, _, err := g.y.c.Read(g.y.ctx, pk(p.partition), p.id, store.ReadOptions{})
 	after := g.y.now()

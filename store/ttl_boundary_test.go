@@ -28,10 +28,10 @@ const (
 	partitions = 4
 )
 
-// expiryBoundaryItem is a key under which one item after the other is written, with the lifetime of the last
+// expiryBoundaryKey is a key under which one item after the other is written, with the lifetime of the last
 // one as its writer knows it. A write never shortens the life of a live item, so until is also valid during
 // the next write.
-type expiryBoundaryItem struct {
+type expiryBoundaryKey struct {
 	id, partition string
 	kind          int
 
@@ -40,7 +40,7 @@ type expiryBoundaryItem struct {
 	dead   atomic.Int64 // and dead from this one on
 }
 
-// The kinds of boundaryItems: by a ttl of their own, by the container's default, or with a lease.
+// The kinds of expiryBoundaryKeys: by a ttl of their own, by the container's default, or with a lease.
 const (
 	ownLife = iota // a ttl of its own
 	inherits
@@ -48,8 +48,8 @@ const (
 	kinds
 )
 
-// expiryBoundaryRig is a container with its boundaryItems, which concurrent goroutines write and read around
-// their expiry.
+// expiryBoundaryRig is a container with its expiryBoundaryKeys, which concurrent goroutines write and read
+// around their expiry.
 type expiryBoundaryRig struct {
 	t           *testing.T
 	ctx         context.Context
@@ -58,7 +58,7 @@ type expiryBoundaryRig struct {
 	d           *store.Database
 	c           *store.Container
 	short, long int64 // the defaults, between which it goes to and fro
-	plots       [plots]expiryBoundaryItem
+	plots       [plots]expiryBoundaryKey
 
 	// the number of checked results; of items rightly returned and rightly missing; and of results during
 	// which the clock moved
@@ -166,7 +166,7 @@ func (y *expiryBoundaryRig) tend() {
 	}
 }
 
-// write writes every second expiryBoundaryItem in turn, beginning with number half, until the test ends.
+// write writes every second expiryBoundaryKey in turn, beginning with number half, until the test ends.
 func (y *expiryBoundaryRig) write(half int) {
 	r := rand.New(rand.NewPCG(uint64(half), 5))
 	for i := half; !y.over(); i = (i + 2) % plots {
@@ -177,7 +177,7 @@ func (y *expiryBoundaryRig) write(half int) {
 
 // use writes p by a random kind of write. Whether the write succeeds shows whether there was an item,
 // which is checked.
-func (y *expiryBoundaryRig) use(r *rand.Rand, p *expiryBoundaryItem) {
+func (y *expiryBoundaryRig) use(r *rand.Rand, p *expiryBoundaryKey) {
 	until, dead, before := p.until.Load(), p.dead.Load(), y.now()
 	if before+1 < dead && r.IntN(3) > 0 {
 		runtime.Gosched()
@@ -226,7 +226,7 @@ func (y *expiryBoundaryRig) use(r *rand.Rand, p *expiryBoundaryItem) {
 
 // publish records how long the item that was just written lives, after taking a lease on it if p is
 // leased.
-func (y *expiryBoundaryRig) publish(r *rand.Rand, p *expiryBoundaryItem, it store.Item, life int64) {
+func (y *expiryBoundaryRig) publish(r *rand.Rand, p *expiryBoundaryKey, it store.Item, life int64) {
 	until, dead := it.Timestamp()+life, it.Timestamp()+life
 	switch p.kind {
 	case inherits:
@@ -254,7 +254,8 @@ func raiseTo(at *atomic.Int64, n int64) {
 
 // check fails the test if a call between the seconds before and after found an item that had expired at
 // dead, or missed one that lives until until. how names the call.
-func (y *expiryBoundaryRig) check(how string, p *expiryBoundaryItem, found bool, dead, until, before, after int64) {
+func (y *expiryBoundaryRig) check(how string, p *expiryBoundaryKey, found bool, dead, until, before,
+	after int64) {
 	switch {
 	case found && dead <= before:
 		y.t.Errorf("%s: %s had expired at %d; a call from %d to %d found it", how, p.id, dead, before, after)

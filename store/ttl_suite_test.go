@@ -116,7 +116,7 @@ func (g *ttlSuiteRig) settle() {
 func (g *ttlSuiteRig) put(c *store.Container, id string, own int64) {
 	g.t.Helper()
 	_, _, err := c.Upsert(g.ctx, pk("x"),
-		document(metamorphic.TimelineEvent{ID: id, Partition: "x", TTL: own},
+		document(metamorphic.TimelineOperation{ID: id, Partition: "x", TTL: own},
 			0),
 		store.WriteOptions{})
 	g.must(err)
@@ -224,7 +224,8 @@ func TestTTLRefused(t *testing.T) {
 					return err
 				},
 				"import": func() error {
-					_, _, err := b.c.Import(b.ctx, pk("x"), fresh, store.ImportOptions{Age: time.Second})
+					_, _, err := b.c.Import(b.ctx, pk("x"), fresh,
+						store.ImportedItemTimestamp{Age: time.Second})
 					return err
 				},
 				"patch": func() error {

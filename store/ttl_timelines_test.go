@@ -62,13 +62,13 @@ func runTimelines(t *testing.T, first, n uint64, i int) {
 		if err == nil {
 			continue
 		}
-		again := func(events []metamorphic.TimelineEvent) error {
+		again := func(events []metamorphic.TimelineOperation) error {
 			s := newTimelineRig(t, i%2 == 1)
 			defer s.close()
-			return s.play(metamorphic.TimelineContainer{Default: world.Default, Events: events}, seed, reaper)
+			return s.play(metamorphic.ContainerTimeline{Default: world.Default, Events: events}, seed, reaper)
 		}
 		world.Events = metamorphic.ShrinkList(world.Events,
-			func(less []metamorphic.TimelineEvent) bool { return again(less) != nil })
+			func(less []metamorphic.TimelineOperation) bool { return again(less) != nil })
 		t.Errorf("a world went wrong (-worlds.seed=%d, reaper %s, manual: %v): %v\nfirst seen as: %v\n\ncut down:\n%s",
 			seed, reaper, s.manual, again(world.Events), err, world)
 		return
@@ -80,7 +80,7 @@ func runTimelines(t *testing.T, first, n uint64, i int) {
 type timelineRig struct {
 	t      *testing.T
 	ctx    context.Context
-	disk   *testdisk.Disk
+	disk   *testdisk.EngineStorage
 	clock  *ttl.VirtualClock
 	manual bool // no reaper of its own
 	db     *store.DB
@@ -99,7 +99,7 @@ func newTimelineRig(t *testing.T, manual bool) *timelineRig {
 	return newTimelineRigOn(t, testdisk.NewCrashable(t), manual)
 }
 
-func newTimelineRigOn(t *testing.T, disk *testdisk.Disk, manual bool) *timelineRig {
+func newTimelineRigOn(t *testing.T, disk *testdisk.EngineStorage, manual bool) *timelineRig {
 	t.Helper()
 	s := &timelineRig{t: t, ctx: context.Background(), disk: disk,
 		clock:  ttl.NewManual(time.Unix(1_700_000_000, 0)),
@@ -165,7 +165,7 @@ func (s *timelineRig) close() {
 
 // play plays a random timeline w in a new container, which it deletes afterwards. It returns an error if
 // the store differs from the simulation.
-func (s *timelineRig) play(w metamorphic.TimelineContainer, seed uint64, reaper string) error {
+func (s *timelineRig) play(w metamorphic.ContainerTimeline, seed uint64, reaper string) error {
 	r := rand.New(rand.NewPCG(seed, 4))
 	spec := specOf(s.t, "")
 	spec.DefaultTTL = ttl.Seconds(w.Default)
@@ -213,7 +213,7 @@ func (s *timelineRig) play(w metamorphic.TimelineContainer, seed uint64, reaper 
 
 // step performs one event on the store and on the simulation and compares the results. If the event lets
 // time pass, it compares all items before and after it.
-func (s *timelineRig) step(e metamorphic.TimelineEvent) error {
+func (s *timelineRig) step(e metamorphic.TimelineOperation) error {
 	if e.Verb == metamorphic.Pass {
 		if err := s.look(); err != nil {
 			return fmt.Errorf("before: %w", err)
@@ -278,7 +278,7 @@ func (s *timelineRig) lookAhead(alive map[metamorphic.ItemKey]visibleItem) error
 }
 
 // do performs an event on the store, and returns its result in the same form as the simulation's Do.
-func (s *timelineRig) do(e metamorphic.TimelineEvent) (answer string, err error) {
+func (s *timelineRig) do(e metamorphic.TimelineOperation) (answer string, err error) {
 	p, id := pk(e.Partition), e.ID
 	switch e.Verb {
 	case metamorphic.Pass:
@@ -305,7 +305,7 @@ func (s *timelineRig) do(e metamorphic.TimelineEvent) (answer string, err error)
 		_, _, err = s.c.Upsert(s.ctx, p, document(e, s.began), store.WriteOptions{})
 	case metamorphic.Import:
 		_, _, err = s.c.Import(s.ctx, p, document(e, s.began),
-			store.ImportOptions{Age: time.Duration(e.Seconds) * time.Second})
+			store.ImportedItemTimestamp{Age: time.Duration(e.Seconds) * time.Second})
 	case metamorphic.Replace:
 		_, _, err = s.c.Replace(s.ctx, p, id, document(e, s.began), store.WriteOptions{})
 	case metamorphic.Patch:
@@ -334,7 +334,7 @@ func outcome(err error) (string, error) {
 	return "", err
 }
 
-func (s *timelineRig) batch(e metamorphic.TimelineEvent) (string, error) {
+func (s *timelineRig) batch(e metamorphic.TimelineOperation) (string, error) {
 	ops := make([]store.Operation, len(e.Batch))
 	kinds := map[string]store.OperationKind{metamorphic.Create: store.OperationCreate,
 		metamorphic.Upsert:  store.OperationUpsert,
@@ -370,7 +370,7 @@ func (s *timelineRig) set(fn func(*store.ContainerSettings)) error {
 }
 
 // document returns the document that an event writes. began is the second in which the timeline began.
-func document(e metamorphic.TimelineEvent, began int64) []byte {
+func document(e metamorphic.TimelineOperation, began int64) []byte {
 	b := fmt.Appendf(nil, `{"id":%q,"pk":%q,`, e.ID, e.Partition)
 	if e.TTL != 0 {
 		b = fmt.Appendf(b, `"ttl":%d,`, e.TTL)
@@ -385,7 +385,7 @@ func document(e metamorphic.TimelineEvent, began int64) []byte {
 }
 
 // patchTo returns the patch that sets the values that an event writes. began is as in document.
-func patchTo(t *testing.T, e metamorphic.TimelineEvent, began int64) store.Patch {
+func patchTo(t *testing.T, e metamorphic.TimelineOperation, began int64) store.Patch {
 	text := fmt.Sprintf(`{"op":"set","path":"/v","value":%d}`, e.V)
 	if e.TTL != 0 {
 		text += fmt.Sprintf(`,{"op":"set","path":"/ttl","value":%d}`, e.TTL)

@@ -19,7 +19,7 @@ import (
 
 // followPaths upgrades containers that were written before ttlPropertyPath was supported. Their specs
 // contain it, but their items expired by their _ts. followPaths makes them use the path from now on.
-func (ds *dataset) followPaths(ctx context.Context) error {
+func (ds *openDataset) followPaths(ctx context.Context) error {
 	ds.mu.RLock()
 	containers := ds.cat.containers
 	ds.mu.RUnlock()

@@ -5,10 +5,10 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/upgrade"
 )
 
-var _ host.FormatUpgrader = hostTenant{}
+var _ host.FormatUpgrader = dbTenantAdapter{}
 
 // Upgrades returns the steps that bring data of older formats up to date.
-func (hostTenant) Upgrades() []host.FormatUpgrade {
+func (dbTenantAdapter) Upgrades() []host.FormatUpgrade {
 	return []host.FormatUpgrade{
 		{From: 1, What: "sequences of writes get a position", Run: upgrade.PlaceSequences},
 		{From: 2, What: "vector indexes get codes of their vectors", Run: upgrade.CodeVectors},

@@ -13,7 +13,8 @@ import (
 // with the positions (LSN and mark) of the ranges that pick returns. If the state changes before the snapshot
 // exists, snapshot starts again: otherwise a query could rely on an index that is not in the snapshot yet, or
 // not any more. w limits its time.
-func (c *Container) snapshot(w *work.ScanLimiter, pick func(*container.State) ([]*container.Partition, error),
+func (c *Container) snapshot(w *work.ScanTimeLimiter,
+	pick func(*container.State) ([]*container.Partition, error),
 	fn func(st *container.State, now int64, r engine.Reader, at []engine.ScopePosition) error) error {
 	ctx := w.Ctx
 	for {
@@ -65,7 +66,7 @@ func (c *Container) snapshot(w *work.ScanLimiter, pick func(*container.State) ([
 func (c *Container) inspect(ctx context.Context,
 	fn func(state *view.ContainerState, st *container.State, r engine.Reader) error) error {
 	first := func(st *container.State) ([]*container.Partition, error) { return st.Ranges[:1], nil }
-	return c.snapshot(&work.ScanLimiter{Ctx: ctx}, first,
+	return c.snapshot(&work.ScanTimeLimiter{Ctx: ctx}, first,
 		func(st *container.State, now int64, r engine.Reader, _ []engine.ScopePosition) error {
 			return fn(c.viewState(st, now), st, r)
 		})

@@ -163,7 +163,7 @@ func TestWaitByDatabaseClock(t *testing.T) {
 	b.mortal("a", 0)
 	w := b.waitFor(store.WaitExpired, "a")
 	ahead := 10 * time.Second
-	if _, err := d.SetClock(b.ctx, store.ClockChange{Advance: &ahead}); err != nil {
+	if _, err := d.SetClock(b.ctx, store.ClockChangeRequest{Advance: &ahead}); err != nil {
 		t.Fatal(err)
 	}
 	if out := w.over(); out.Expiry.Now != epoch+10 || b.seconds() != epoch {

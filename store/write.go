@@ -17,7 +17,7 @@ import (
 // even if update fails. If an expired item has to be moved to an expiry sink first, update moves it and
 // runs fn again. CodeCanceled: ctx ended before fn began, or other writers held the range for
 // Options.QueryTime. CodeUnavailable: another server has been splitting the range for Options.QueryTime.
-func (c *Container) update(ctx context.Context, p transaction.ItemLocation,
+func (c *Container) update(ctx context.Context, p transaction.EncodedItemKey,
 	fn func(t *transaction.Tx) error) (
 	Receipt, error) {
 	c.beginUse()
@@ -40,9 +40,9 @@ func (c *Container) update(ctx context.Context, p transaction.ItemLocation,
 	}
 }
 
-func (c *Container) tryUpdate(ctx context.Context, p transaction.ItemLocation,
+func (c *Container) tryUpdate(ctx context.Context, p transaction.EncodedItemKey,
 	fn func(t *transaction.Tx) error) (
-	Receipt, *transaction.BlockingItem, error) {
+	Receipt, *transaction.BlockingExpiredItem, error) {
 	wait := &work.WriteWaitContext{Context: ctx, Limit: c.ds.opts.QueryTime}
 	defer wait.End()
 	st, _, err := c.enter(wait)
@@ -82,8 +82,8 @@ func (c *Container) tryUpdate(ctx context.Context, p transaction.ItemLocation,
 }
 
 // writeOne carries out one operation in its own transaction, without triggers.
-func (c *Container) writeOne(ctx context.Context, pk definition.PartitionKey, op Operation) (Item, Receipt,
-	error) {
+func (c *Container) writeOne(ctx context.Context, pk definition.PartitionKey,
+	op Operation) (Item, Receipt, error) {
 	var p *transaction.PreparedOperation
 	var err error
 	if late := c.large(ctx, weightOfOperation(&op), func() { p, err = c.prepare(pk, op) }); late != nil {
@@ -93,7 +93,7 @@ func (c *Container) writeOne(ctx context.Context, pk definition.PartitionKey, op
 		return Item{}, c.refused(), err
 	}
 	var out OperationResult
-	r, err := c.updateConditional(ctx, p.ItemLocation, []*transaction.PreparedOperation{p},
+	r, err := c.updateConditional(ctx, p.EncodedItemKey, []*transaction.PreparedOperation{p},
 		func(t *transaction.Tx) error {
 			out = t.Apply(p)
 			return out.Err
@@ -151,7 +151,7 @@ func (c *Container) begin(t *transaction.Tx, txn engine.Txn, st *container.State
 // committed updates the container in memory with the results of a transaction, and returns the lint rules
 // that its writes have broken. It is called after the commit, while the container's gate (its lock) is held
 // shared.
-func (c *Container) committed(t *transaction.Tx) (broken definition.LintViolations) {
+func (c *Container) committed(t *transaction.Tx) (broken definition.BrokenLintRules) {
 	c.ds.purged.Add(uint64(t.Purged))
 	c.purged.Add(uint64(t.Purged))
 	if t.Learn() {
@@ -172,8 +172,8 @@ func (c *Container) committed(t *transaction.Tx) (broken definition.LintViolatio
 }
 
 // prepare checks an operation against the current state.
-func (c *Container) prepare(pk definition.PartitionKey, op Operation) (*transaction.PreparedOperation,
-	error) {
+func (c *Container) prepare(pk definition.PartitionKey,
+	op Operation) (*transaction.PreparedOperation, error) {
 	return c.items.Prepare(c.state.Load(), c.moment(), pk, op)
 }
 

@@ -31,9 +31,9 @@ func (SystemClock) afterFunc(d time.Duration, f func()) (stop func()) {
 	return func() { t.Stop() }
 }
 
-// A callbackClock can call a function instead of sending on a channel, which saves a waiting goroutine.
+// A callbackTimerClock can call a function instead of sending on a channel, which saves a waiting goroutine.
 // Both clocks of this package implement it. They call f without holding a lock.
-type callbackClock interface {
+type callbackTimerClock interface {
 	afterFunc(d time.Duration, f func()) (stop func())
 }
 
@@ -42,7 +42,7 @@ type callbackClock interface {
 // reached that time already, f runs before AfterFunc returns, so the caller must hold no lock that f
 // takes.
 func AfterFunc(c Clock, d time.Duration, f func()) (stop func()) {
-	if c, ok := c.(callbackClock); ok {
+	if c, ok := c.(callbackTimerClock); ok {
 		return c.afterFunc(d, f)
 	}
 	fired, release := c.After(d)

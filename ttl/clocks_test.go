@@ -104,11 +104,11 @@ func TestParseDuration(t *testing.T) {
 	for _, text := range []string{"", "d", "d5h", "1.5d", "1d-5h", "1d+5h", "1dd", "1d5", "5h1d",
 		"106752d", "106751d24h", "99999999999d", "1 d", "-", "PT", "P1M", "P1Y",
 		"P106752D", "1h  5m", "5 5", "1h 5", "1e3", "0x5", "+-5"} {
-		if d, err := ttl.ParseDuration(text); !errors.As(err, new(*ttl.DurationError)) {
+		if d, err := ttl.ParseDuration(text); !errors.As(err, new(*ttl.DurationSyntaxError)) {
 			t.Errorf("%s: %v %v", text, d, err)
 		}
 	}
-	if got := fmt.Sprint((&ttl.DurationError{Text: "x"}).Error()); got != `"x" is not a duration such as 90s, 1h30m, 29d, PT1H or a number of seconds` {
+	if got := fmt.Sprint((&ttl.DurationSyntaxError{Text: "x"}).Error()); got != `"x" is not a duration such as 90s, 1h30m, 29d, PT1H or a number of seconds` {
 		t.Error(got)
 	}
 }

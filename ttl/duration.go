@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// A DurationError is the error for a text that is not a duration.
-type DurationError struct{ Text string }
+// A DurationSyntaxError is the error for a text that is not a duration.
+type DurationSyntaxError struct{ Text string }
 
-func (e *DurationError) Error() string {
+func (e *DurationSyntaxError) Error() string {
 	return fmt.Sprintf("%q is not a duration such as 90s, 1h30m, 29d, PT1H or a number of seconds", e.Text)
 }
 
@@ -31,12 +31,12 @@ var (
 // ParseDuration parses a duration in one of these forms: a number of seconds ("30"); the syntax of
 // time.ParseDuration ("1h30m"), also with whole days of 24 hours first ("1d12h") and with spaces between
 // the units, as FormatDuration returns it ("1h 30m"); ISO 8601 ("PT1H30M", "P14D"). Every error is a
-// *DurationError, also for a duration that does not fit into a time.Duration.
+// *DurationSyntaxError, also for a duration that does not fit into a time.Duration.
 func ParseDuration(text string) (time.Duration, error) {
 	plain := strings.TrimSpace(text)
 	if d, ok := ParseISODuration(plain); ok {
 		if d == math.MaxInt64 || d == math.MinInt64 {
-			return 0, &DurationError{text}
+			return 0, &DurationSyntaxError{text}
 		}
 		return d, nil
 	}
@@ -48,7 +48,7 @@ func ParseDuration(text string) (time.Duration, error) {
 	}
 	d, ok := parseUnits(plain)
 	if !ok {
-		return 0, &DurationError{text}
+		return 0, &DurationSyntaxError{text}
 	}
 	return d, nil
 }

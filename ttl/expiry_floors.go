@@ -36,22 +36,22 @@ import (
 // more than the time since the previous change. The list for items with a ttl of their own never has more
 // than one floor, because its At is the second of the change, and these seconds never decrease.
 
-// An expiryFloor is the record of one change of a container's default time to live. It says which items
+// An stayExpiredCutoff is the record of one change of a container's default time to live. It says which items
 // had expired before the change and must stay expired.
-type expiryFloor struct {
+type stayExpiredCutoff struct {
 	Before uint32 `json:"before"` // applies to items of generations before this one
 	At     int64  `json:"at"`     // seconds since 1970; items at or below it have expired
 }
 
-// expiryFloors holds the records of earlier changes of a container's default by which items may still be
-// expired, the oldest first: from one to the next, Before rises and At falls. It must not be modified,
+// stayExpiredCutoffs holds the records of earlier changes of a container's default by which items may still
+// be expired, the oldest first: from one to the next, Before rises and At falls. It must not be modified,
 // because policies share it.
-type expiryFloors []expiryFloor
+type stayExpiredCutoffs []stayExpiredCutoff
 
 // raise returns f with n, the record of a newer change of the default, appended. It leaves out the records
 // whose At is not above n.At, since n expires all items that they expire. n must be newer than all records
 // in f.
-func (f expiryFloors) raise(n expiryFloor) expiryFloors {
+func (f stayExpiredCutoffs) raise(n stayExpiredCutoff) stayExpiredCutoffs {
 	keep := sort.Search(len(f), func(i int) bool { return f[i].At <= n.At })
 	return append(slices.Clip(f[:keep]), n)
 }
@@ -59,14 +59,14 @@ func (f expiryFloors) raise(n expiryFloor) expiryFloors {
 // expires reports whether an item had expired under an earlier default and therefore stays expired. The
 // item has the given generation and time to live; its deadline is ts + own. It has expired if the deadline
 // is at or below At of a record that applies to its generation.
-func (f expiryFloors) expires(generation uint32, ts int64, own Seconds) bool {
+func (f stayExpiredCutoffs) expires(generation uint32, ts int64, own Seconds) bool {
 	i := sort.Search(len(f), func(i int) bool { return f[i].Before > generation })
 	return i < len(f) && ts <= f[i].At-int64(own)
 }
 
 // valid reports whether f has the order that the type requires and belongs to a policy of the given
 // generation.
-func (f expiryFloors) valid(generation uint32) bool {
+func (f stayExpiredCutoffs) valid(generation uint32) bool {
 	for i, fl := range f {
 		if fl.Before > generation || i > 0 && (fl.Before <= f[i-1].Before || fl.At >= f[i-1].At) {
 			return false

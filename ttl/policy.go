@@ -19,7 +19,7 @@ type Lifetime struct {
 	// Based means that the item's time to live counts from second Base and not from TS.
 	Based bool
 	// Ended means that the item had already expired, in second Base, when its container began to count
-	// times to live from another property: see PolicyEra. Only a lease can keep such an item live.
+	// times to live from another property: see PropertyEra. Only a lease can keep such an item live.
 	Ended bool
 }
 
@@ -42,8 +42,8 @@ type Policy struct {
 	// changed.
 	BasedAt int64
 
-	inherit  expiryFloors // compared with Lifetime.From, for items without a ttl of their own
-	override expiryFloors // compared with Lifetime.From + ttl, for items with one
+	inherit  stayExpiredCutoffs // compared with Lifetime.From, for items without a ttl of their own
+	override stayExpiredCutoffs // compared with Lifetime.From + ttl, for items with one
 }
 
 // Expired reports whether the item is expired at second now, which must not be before p.ChangedAt.
@@ -83,10 +83,10 @@ func (p *Policy) With(next Seconds, now int64) Policy {
 	q.Generation++
 	q.ChangedAt = max(now, p.ChangedAt)
 	if p.Default > 0 {
-		q.inherit = p.inherit.raise(expiryFloor{q.Generation, q.ChangedAt - int64(p.Default)})
+		q.inherit = p.inherit.raise(stayExpiredCutoff{q.Generation, q.ChangedAt - int64(p.Default)})
 	}
 	if next == Absent {
-		q.override = p.override.raise(expiryFloor{q.Generation, q.ChangedAt})
+		q.override = p.override.raise(stayExpiredCutoff{q.Generation, q.ChangedAt})
 	}
 	return q
 }
@@ -200,12 +200,12 @@ func (e *InvalidPolicyError) Unwrap() error { return e.Err }
 
 // storedPolicy is the JSON form of a Policy. Its names are part of the data format.
 type storedPolicy struct {
-	Default    *Seconds     `json:"default"`
-	Generation uint32       `json:"generation"`
-	ChangedAt  int64        `json:"changedAt"`
-	BasedAt    int64        `json:"basedAt,omitempty"`
-	Inherit    expiryFloors `json:"inheritFloors,omitempty"`
-	Override   expiryFloors `json:"overrideFloors,omitempty"`
+	Default    *Seconds           `json:"default"`
+	Generation uint32             `json:"generation"`
+	ChangedAt  int64              `json:"changedAt"`
+	BasedAt    int64              `json:"basedAt,omitempty"`
+	Inherit    stayExpiredCutoffs `json:"inheritFloors,omitempty"`
+	Override   stayExpiredCutoffs `json:"overrideFloors,omitempty"`
 }
 
 // MarshalJSON writes the policy in its stored form.

@@ -33,7 +33,7 @@ func TestTimelines(t *testing.T) {
 		if c.Cmd != "timeline" {
 			return c.Unknown()
 		}
-		tl := timeline{c: c, items: map[string]ttl.Lifetime{}}
+		tl := timelineCase{c: c, items: map[string]ttl.Lifetime{}}
 		tl.policy.Default = tl.setting(c.String("default", "off"))
 		for _, line := range c.Lines() {
 			tl.event(line)
@@ -42,14 +42,14 @@ func TestTimelines(t *testing.T) {
 	})
 }
 
-type timeline struct {
+type timelineCase struct {
 	c      *datatest.Case
 	policy ttl.Policy
 	items  map[string]ttl.Lifetime
 	out    strings.Builder
 }
 
-func (tl *timeline) event(line string) {
+func (tl *timelineCase) event(line string) {
 	words := strings.Fields(line)
 	if len(words) < 3 || words[0] != "at" {
 		tl.c.Fatalf("not an event: %s", line)
@@ -85,7 +85,7 @@ func (tl *timeline) event(line string) {
 	}
 }
 
-func (tl *timeline) show(now int64, verb, name string) {
+func (tl *timelineCase) show(now int64, verb, name string) {
 	fmt.Fprintf(&tl.out, "at %d %s:", now, strings.TrimSpace(verb+" "+name))
 	switch verb {
 	case "read":
@@ -122,7 +122,7 @@ func (tl *timeline) show(now int64, verb, name string) {
 	tl.out.WriteByte('\n')
 }
 
-func (tl *timeline) named(name string) []string {
+func (tl *timelineCase) named(name string) []string {
 	if name == "*" {
 		return slices.Sorted(maps.Keys(tl.items))
 	}
@@ -132,7 +132,7 @@ func (tl *timeline) named(name string) []string {
 	return []string{name}
 }
 
-func (tl *timeline) number(s string) int64 {
+func (tl *timelineCase) number(s string) int64 {
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil {
 		tl.c.Fatalf("%v", err)
@@ -140,7 +140,7 @@ func (tl *timeline) number(s string) int64 {
 	return n
 }
 
-func (tl *timeline) setting(s string) ttl.Seconds {
+func (tl *timelineCase) setting(s string) ttl.Seconds {
 	if s == "off" {
 		s = "null"
 	}

@@ -15,12 +15,12 @@ import (
 // A simulation is a simple model of expiry, with which tests compare Policy. It moves second by second and
 // marks an item as expired for good as soon as the default in force in one second says so. A lease hides
 // that for a time. Every event is also applied to policy, the Policy under test.
-type simulation struct {
+type expiryReferenceModel struct {
 	now    int64
 	rule   ttl.Seconds
 	items  []*simulatedItem
 	policy ttl.Policy
-	met    *simStats
+	met    *simulatedAnswerCounts
 }
 
 type simulatedItem struct {
@@ -29,9 +29,9 @@ type simulatedItem struct {
 	told bool // a reader has been told so
 }
 
-// simStats counts how often each kind of answer has occurred in the random timelines, so that the test
-// fails if they do not cover all kinds.
-type simStats struct {
+// simulatedAnswerCounts counts how often each kind of answer has occurred in the random timelines, so that
+// the test fails if they do not cover all kinds.
+type simulatedAnswerCounts struct {
 	timelines int
 	expired   int // expired by the rule in force
 	final     int // expired by a floor alone: the rule in force would let it live
@@ -54,28 +54,28 @@ func plainly(l ttl.Lifetime, rule ttl.Seconds, now int64) bool {
 }
 
 // judge marks all items as expired that the current default expires at the current second.
-func (s *simulation) judge() {
+func (s *expiryReferenceModel) judge() {
 	for _, m := range s.items {
 		m.dead = m.dead || plainly(m.Lifetime, s.rule, s.now)
 	}
 }
 
-func (s *simulation) expired(m *simulatedItem) bool { return m.dead && s.now >= m.LeaseUntil }
+func (s *expiryReferenceModel) expired(m *simulatedItem) bool { return m.dead && s.now >= m.LeaseUntil }
 
-func (s *simulation) tick(seconds int) {
+func (s *expiryReferenceModel) tick(seconds int) {
 	for range seconds {
 		s.now++
 		s.judge()
 	}
 }
 
-func (s *simulation) change(next ttl.Seconds) {
+func (s *expiryReferenceModel) change(next ttl.Seconds) {
 	s.rule = next
 	s.judge()
 	s.policy = s.policy.With(next, s.now)
 }
 
-func (s *simulation) put(back int64, own ttl.Seconds) {
+func (s *expiryReferenceModel) put(back int64, own ttl.Seconds) {
 	s.items = append(s.items,
 		&simulatedItem{Lifetime: ttl.Lifetime{TS: s.now - back, Own: own, Generation: s.policy.Generation}})
 	s.judge()
@@ -83,7 +83,7 @@ func (s *simulation) put(back int64, own ttl.Seconds) {
 
 // lease gives item i a lease for a number of seconds from now; 0 ends its lease. It ignores an expired
 // item, which cannot be leased.
-func (s *simulation) lease(i int, seconds int64) {
+func (s *expiryReferenceModel) lease(i int, seconds int64) {
 	if len(s.items) == 0 {
 		return
 	}
@@ -94,7 +94,7 @@ func (s *simulation) lease(i int, seconds int64) {
 
 // compare fails the test unless Expired, ExpiresAt, Cutoffs and Active of the policy agree with the
 // simulation for every item.
-func (s *simulation) compare(t *rapid.T) {
+func (s *expiryReferenceModel) compare(t *rapid.T) {
 	inheritTS, due := s.policy.Cutoffs(s.now)
 	for _, m := range s.items {
 		want, got := s.expired(m), s.policy.Expired(m.Lifetime, s.now)
@@ -116,7 +116,7 @@ func (s *simulation) compare(t *rapid.T) {
 	}
 }
 
-func (st *simStats) count(m *simulatedItem, expired, plainly, proposed bool) {
+func (st *simulatedAnswerCounts) count(m *simulatedItem, expired, plainly, proposed bool) {
 	switch {
 	case expired && plainly:
 		st.expired++
@@ -143,10 +143,10 @@ func TestPolicyAgainstSimulation(t *testing.T) {
 	racetest.Sequential(t)
 	timelines := racetest.Campaign(100_000, 30_000)
 	setChecks(t, timelines)
-	var met simStats
+	var met simulatedAnswerCounts
 	rapid.Check(t, func(t *rapid.T) {
 		first := ttl.Seconds(setting.Draw(t, "default"))
-		s := simulation{now: 100, rule: first, policy: ttl.Policy{Default: first}, met: &met}
+		s := expiryReferenceModel{now: 100, rule: first, policy: ttl.Policy{Default: first}, met: &met}
 		for range rapid.IntRange(4, 24).Draw(t, "events") {
 			s.step(t)
 			s.compare(t)
@@ -173,7 +173,7 @@ func TestPolicyAgainstSimulation(t *testing.T) {
 	}
 }
 
-func (s *simulation) step(t *rapid.T) {
+func (s *expiryReferenceModel) step(t *rapid.T) {
 	switch rapid.IntRange(0, 7).Draw(t, "event") {
 	case 0, 1, 2:
 		s.put(int64(backs.Draw(t, "back")), ttl.Seconds(setting.Draw(t, "ttl")))

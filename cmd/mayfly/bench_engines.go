@@ -17,7 +17,7 @@ const engineDocs = 20_000
 // compareEngines measures the same operations on Pebble, on the PostgreSQL database at url and on a plain
 // table of jsonb in that database, and prints a table.
 func compareEngines(cmd *cobra.Command, url string, o bench.Options) (err error) {
-	e := bench.EngineOptions{URL: url, Docs: engineDocs, Seconds: o.Seconds}
+	e := bench.EngineComparisonOptions{URL: url, Docs: engineDocs, Seconds: o.Seconds}
 	switch {
 	case !postgres.IsURL(url):
 		return cli.Misuse("--engine must begin with postgres://")

@@ -16,7 +16,7 @@ import (
 // clockCall is one run of `mayfly clock`, which shows or changes the clock of a running server: the values
 // of its flags.
 type clockCall struct {
-	cli.ServerCall
+	cli.ServerFlags
 	set, advance                         string
 	rate                                 float64
 	freeze, resume, real, follow, settle bool
@@ -61,7 +61,7 @@ func clockCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return cli.Show(cmd, &c.ServerCall, req, printClock)
+		return cli.Show(cmd, &c.ServerFlags, req, printClock)
 	})
 	return cmd
 }

@@ -22,7 +22,7 @@ func containersCommand() *cobra.Command {
 }
 
 func containersListCommand() *cobra.Command {
-	var c cli.ServerCall
+	var c cli.ServerFlags
 	cmd := &cobra.Command{Use: "list", Short: "List the containers of a database", Args: cobra.NoArgs}
 	c.RegisterDatabase(cmd.Flags())
 	c.RegisterJSON(cmd.Flags())
@@ -46,7 +46,7 @@ func containersListCommand() *cobra.Command {
 }
 
 func containersCreateCommand() *cobra.Command {
-	var c cli.ServerCall
+	var c cli.ServerFlags
 	var paths []string
 	var life, ttlPath string
 	var throughput, ranges int
@@ -117,7 +117,7 @@ func checkPartitionKey(paths []string) error {
 }
 
 func containersDeleteCommand() *cobra.Command {
-	var c cli.ServerCall
+	var c cli.ServerFlags
 	var yes bool
 	cmd := &cobra.Command{Use: "delete ID", Short: "Delete a container and its content",
 		Args: cobra.ExactArgs(1)}

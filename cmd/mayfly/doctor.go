@@ -48,7 +48,7 @@ type doctorFinding struct {
 var errCannotConnect = errors.New("a client cannot connect: see what failed above")
 
 func doctorCommand() *cobra.Command {
-	var c cli.ServerCall
+	var c cli.ServerFlags
 	var database string
 	cmd := &cobra.Command{
 		Use:   "doctor",
@@ -100,12 +100,12 @@ func printFindings(out io.Writer, asJSON bool, list []doctorFinding) error {
 
 // doctor checks whether clients can connect to a server, for `mayfly doctor`.
 type doctor struct {
-	call cli.ServerCall
+	call cli.ServerFlags
 	at   *url.URL
 	host string // including its port
 }
 
-func newDoctor(c *cli.ServerCall, at *url.URL) *doctor {
+func newDoctor(c *cli.ServerFlags, at *url.URL) *doctor {
 	port := at.Port()
 	if port == "" {
 		port = map[string]string{"https": "443"}[at.Scheme]

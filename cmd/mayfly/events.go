@@ -26,7 +26,7 @@ type expiryEventsAnswer struct {
 const eventsPoll = 30
 
 func eventsCommand() *cobra.Command {
-	var c cli.ServerCall
+	var c cli.ServerFlags
 	var after string
 	var follow bool
 	cmd := &cobra.Command{
@@ -75,8 +75,8 @@ func eventsCommand() *cobra.Command {
 
 // fetchEvents returns the page of expiry events that follows after, a position in the log of events ("":
 // the beginning). If wait is set and there are no events, the server waits for one.
-func fetchEvents(ctx context.Context, c *cli.ServerCall, after string, wait bool) (expiryEventsAnswer,
-	error) {
+func fetchEvents(ctx context.Context, c *cli.ServerFlags, after string,
+	wait bool) (expiryEventsAnswer, error) {
 	query := url.Values{}
 	if after != "" {
 		query.Set("after", after)

@@ -17,12 +17,12 @@ import (
 
 // itemExpiryCall is one run of a command about the expiry of one item: the values of its flags.
 type itemExpiryCall struct {
-	cli.ServerCall
+	cli.ServerFlags
 	partitionKey string
 }
 
 func (c *itemExpiryCall) register(flags *pflag.FlagSet) {
-	c.ServerCall.Register(flags)
+	c.ServerFlags.Register(flags)
 	flags.StringVar(&c.partitionKey, "partition-key", "",
 		`partition key as a JSON array: ["tenant-7"]; not needed where it is the id`)
 }
@@ -75,7 +75,7 @@ func expiryCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return cli.Show(cmd, &c.ServerCall, req, printExpiry)
+		return cli.Show(cmd, &c.ServerFlags, req, printExpiry)
 	})
 	return cmd
 }

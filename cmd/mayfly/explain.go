@@ -16,7 +16,7 @@ import (
 
 // explainCall is one run of `mayfly explain`, which shows the plan of a query: the values of its flags.
 type explainCall struct {
-	cli.ServerCall
+	cli.ServerFlags
 	partitionKey string
 }
 
@@ -45,7 +45,7 @@ func explainCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return cli.Show(cmd, &e.ServerCall, req, printExplanation)
+		return cli.Show(cmd, &e.ServerFlags, req, printExplanation)
 	})
 	return cmd
 }
@@ -60,7 +60,7 @@ func (e *explainCall) request(ctx context.Context, text string) (*http.Request, 
 	if key != nil {
 		question["partitionKey"] = key
 	}
-	return e.ServerCall.Request(ctx, "_mayfly/explain", question)
+	return e.ServerFlags.Request(ctx, "_mayfly/explain", question)
 }
 
 // printExplanation prints the query plan and the measurements of the execution as text.

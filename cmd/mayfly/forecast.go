@@ -13,7 +13,7 @@ import (
 )
 
 func forecastCommand() *cobra.Command {
-	var c cli.ServerCall
+	var c cli.ServerFlags
 	var by string
 	cmd := &cobra.Command{
 		Use:   "forecast",

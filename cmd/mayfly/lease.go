@@ -12,7 +12,7 @@ import (
 )
 
 func leaseCommand() *cobra.Command {
-	var c cli.ServerCall
+	var c cli.ServerFlags
 	var partitionKey string
 	var life time.Duration
 	var release bool

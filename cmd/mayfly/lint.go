@@ -12,7 +12,7 @@ import (
 )
 
 func lintCommand() *cobra.Command {
-	var c cli.ServerCall
+	var c cli.ServerFlags
 	cmd := &cobra.Command{
 		Use:   "lint",
 		Short: "Find times to live that are probably mistakes",

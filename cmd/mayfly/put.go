@@ -16,7 +16,7 @@ import (
 
 // putCall is one run of `mayfly put`, which stores one document: the values of its flags.
 type putCall struct {
-	cli.ServerCall
+	cli.ServerFlags
 	create, replace bool
 	ifMatch, file   string
 }

@@ -19,7 +19,7 @@ import (
 
 // queryCall is one query and the format of its rows.
 type queryCall struct {
-	cli.ServerCall
+	cli.ServerFlags
 	partitionKey string
 	params       []string
 	lines        bool

@@ -12,7 +12,7 @@ import (
 )
 
 func resetCommand() *cobra.Command {
-	var c cli.ServerCall
+	var c cli.ServerFlags
 	cmd := &cobra.Command{
 		Use:   "reset",
 		Short: "Return a server to the state after its start",

@@ -12,7 +12,7 @@ import (
 )
 
 func serversCommand() *cobra.Command {
-	var c cli.ServerCall
+	var c cli.ServerFlags
 	cmd := &cobra.Command{
 		Use:   "servers",
 		Short: "List the running servers that share their data",

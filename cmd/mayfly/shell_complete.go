@@ -192,7 +192,7 @@ func (s *shellSession) paths(ctx context.Context) []string {
 		return s.names.paths
 	}
 	found := map[string]bool{}
-	q := queryCall{ServerCall: s.ServerCall}
+	q := queryCall{ServerFlags: s.ServerFlags}
 	_, err := q.pages(ctx, "SELECT * FROM c", "", sampleSize, func(rows []json.RawMessage,
 		_ cli.PageHeaders) (bool,
 		error) {

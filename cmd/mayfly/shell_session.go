@@ -21,7 +21,7 @@ import (
 
 // shellSession is one session of `mayfly shell`.
 type shellSession struct {
-	cli.ServerCall
+	cli.ServerFlags
 	out, errs       io.Writer
 	file            *os.File // output file set by \o; nil: output goes to out
 	lines           lineSource
@@ -228,7 +228,7 @@ func (s *shellSession) query(ctx context.Context, text string) error {
 	if s.Database == "" || s.Container == "" {
 		return cli.Misuse(`no container is chosen: \use DB/CONTAINER goes to one; \dbs and \d list what there is`)
 	}
-	a := &unfinishedQuery{call: queryCall{ServerCall: s.ServerCall, params: s.params}, text: text}
+	a := &unfinishedQuery{call: queryCall{ServerFlags: s.ServerFlags, params: s.params}, text: text}
 	return s.pages(ctx, a)
 }
 

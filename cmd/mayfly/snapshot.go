@@ -21,7 +21,7 @@ import (
 )
 
 // snapshotCall is a request about the snapshots of a running server.
-type snapshotCall struct{ cli.ServerCall }
+type snapshotCall struct{ cli.ServerFlags }
 
 // snapshotAnswer is a server's response that describes a snapshot.
 type snapshotAnswer struct {
@@ -69,7 +69,7 @@ func showSnapshot[T any](cmd *cobra.Command, c *snapshotCall, method, path strin
 	if err != nil {
 		return err
 	}
-	return cli.Show(cmd, &c.ServerCall, req, print)
+	return cli.Show(cmd, &c.ServerFlags, req, print)
 }
 
 func snapshotCreateCommand() *cobra.Command {

@@ -20,7 +20,7 @@ type splitAnswer struct {
 }
 
 func splitCommand() *cobra.Command {
-	var c cli.ServerCall
+	var c cli.ServerFlags
 	var at string
 	cmd := &cobra.Command{
 		Use:   "split RANGE",

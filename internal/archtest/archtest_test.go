@@ -13,7 +13,7 @@ import (
 // rules lists all rules that check one package at a time, with their names.
 var rules = []struct {
 	name  string
-	check func(*goModule, *pkg) []violation
+	check func(*loadedModule, *pkg) []violation
 }{
 	{"arrows", arrows},
 	{"clock", clock},
@@ -36,7 +36,7 @@ func TestModuleRules(t *testing.T) {
 
 // keepsRules fails the test for each place in the module that breaks a rule, and for code that does not
 // compile.
-func (h *goModule) keepsRules(t *testing.T) {
+func (h *loadedModule) keepsRules(t *testing.T) {
 	for _, b := range h.broken {
 		t.Errorf("does not compile: %s", b)
 	}
@@ -55,7 +55,7 @@ func (h *goModule) keepsRules(t *testing.T) {
 
 // rulesFire applies each rule to example code that breaks it, and fails the test unless the rule reports
 // exactly the lines marked with "// bad".
-func (h *goModule) rulesFire(t *testing.T) {
+func (h *loadedModule) rulesFire(t *testing.T) {
 	for _, c := range breaches {
 		t.Run(c.rule+" in "+c.file, func(t *testing.T) {
 			p := h.snippet(t, c.file, c.src)
@@ -83,7 +83,7 @@ func (h *goModule) rulesFire(t *testing.T) {
 }
 
 // snippet returns a type-checked package that consists of one file with the path name and the source src.
-func (h *goModule) snippet(t *testing.T, name, src string) *pkg {
+func (h *loadedModule) snippet(t *testing.T, name, src string) *pkg {
 	t.Helper()
 	f, err := parser.ParseFile(h.fset, filepath.Join(h.root, name), src, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
@@ -208,7 +208,7 @@ const ( A = 1; B = 2 )
 // TestModulePosition checks that place returns a position as the path of the file below the module, a colon,
 // and the line.
 func TestModulePosition(t *testing.T) {
-	h := &goModule{root: string(filepath.Separator) + "m", fset: token.NewFileSet()}
+	h := &loadedModule{root: string(filepath.Separator) + "m", fset: token.NewFileSet()}
 	f := h.fset.AddFile(filepath.Join(h.root, "a", "b.go"), -1, 10)
 	f.SetLines([]int{0, 5})
 	if got := h.place(f.Pos(6)); got != "a/b.go:2" {

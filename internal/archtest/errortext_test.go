@@ -8,7 +8,7 @@ import (
 
 // errorText reports code that decides by the text of an error: it compares the text, switches on it, or
 // passes it to a function that searches strings.
-func errorText(_ *goModule, p *pkg) (bad []violation) {
+func errorText(_ *loadedModule, p *pkg) (bad []violation) {
 	texts := map[types.Object]bool{} // variables that hold the text of an error
 	isText := func(e ast.Expr) bool {
 		e = ast.Unparen(e)

@@ -22,9 +22,9 @@ import (
 
 const module = "github.com/mayflydb/mayfly"
 
-// goModule is the Go module with all its packages, parsed and type-checked, to which the rules are
+// loadedModule is the Go module with all its packages, parsed and type-checked, to which the rules are
 // applied.
-type goModule struct {
+type loadedModule struct {
 	root    string // the module's folder
 	fset    *token.FileSet
 	exports map[string]string // import path -> file of export data
@@ -62,13 +62,13 @@ type listedPackage struct {
 }
 
 // load reads, parses and type-checks all packages of the module.
-func load(t *testing.T) *goModule {
+func load(t *testing.T) *loadedModule {
 	t.Helper()
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &goModule{root: root, fset: token.NewFileSet(), exports: map[string]string{}}
+	h := &loadedModule{root: root, fset: token.NewFileSet(), exports: map[string]string{}}
 	built := map[string]bool{} // files that this platform builds
 	for _, l := range golist[listedPackage](t, root, nil, "-e", "-deps", "-export",
 		"-json=ImportPath,Dir,Export,GoFiles,Module,Error", "./...") {
@@ -117,7 +117,7 @@ func golist[T any](t *testing.T, root string, env []string, args ...string) (all
 
 // parse parses every Go file of the module into h.pkgs, including files for other platforms. built has the
 // paths of the files that are built on this platform.
-func (h *goModule) parse(built map[string]bool) error {
+func (h *loadedModule) parse(built map[string]bool) error {
 	byDir := map[string]*pkg{}
 	return filepath.WalkDir(h.root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -147,7 +147,7 @@ func (h *goModule) parse(built map[string]bool) error {
 
 // enter returns fs.SkipDir for folders that are not part of the module, such as testdata and other
 // modules, and nil otherwise.
-func (h *goModule) enter(path string) error {
+func (h *loadedModule) enter(path string) error {
 	name := filepath.Base(path)
 	if path == h.root {
 		return nil
@@ -162,7 +162,7 @@ func (h *goModule) enter(path string) error {
 }
 
 // rel returns path relative to the module's folder, with slashes; "" is the module's folder itself.
-func (h *goModule) rel(path string) string {
+func (h *loadedModule) rel(path string) string {
 	rel, err := filepath.Rel(h.root, path)
 	if err != nil || rel == "." {
 		return ""
@@ -172,7 +172,7 @@ func (h *goModule) rel(path string) string {
 
 // check type-checks those files of p that are built on this platform and are not tests. It returns the
 // compilation errors.
-func (h *goModule) check(p *pkg) (broken []string) {
+func (h *loadedModule) check(p *pkg) (broken []string) {
 	var files []*ast.File
 	for _, f := range p.files {
 		if f.typed {
@@ -191,7 +191,7 @@ func (h *goModule) check(p *pkg) (broken []string) {
 	return broken
 }
 
-func (h *goModule) export(path string) (io.ReadCloser, error) {
+func (h *loadedModule) export(path string) (io.ReadCloser, error) {
 	f := h.exports[path]
 	if f == "" {
 		return nil, fmt.Errorf("no export data of %s", path)
@@ -200,7 +200,7 @@ func (h *goModule) export(path string) (io.ReadCloser, error) {
 }
 
 // place returns a position as text, like "store/item.go:12".
-func (h *goModule) place(pos token.Pos) string {
+func (h *loadedModule) place(pos token.Pos) string {
 	p := h.fset.Position(pos)
 	return fmt.Sprintf("%s:%d", h.rel(p.Filename), p.Line)
 }

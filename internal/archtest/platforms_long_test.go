@@ -37,9 +37,9 @@ func TestPlatforms(t *testing.T) {
 	}
 }
 
-// platformPackage is the description of a package, or of its variant that includes test files, in the JSON
-// output of "go list -test".
-type platformPackage struct {
+// listedPackageVariant is the description of a package, or of its variant that includes test files, in the
+// JSON output of "go list -test".
+type listedPackageVariant struct {
 	ImportPath, Name, Dir, ForTest string
 	GoFiles                        []string
 	ImportMap                      map[string]string
@@ -51,13 +51,13 @@ type platformPackage struct {
 
 // listFor returns the packages of the module and its tests for a platform, with all their dependencies.
 // Each package comes after those that it imports.
-func listFor(t *testing.T, system, arch string) (list []*platformPackage) {
+func listFor(t *testing.T, system, arch string) (list []*listedPackageVariant) {
 	t.Helper()
 	root := filepath.Join("..", "..")
 	env := []string{"GOOS=" + system, "GOARCH=" + arch, "CGO_ENABLED=0"}
-	list = golist[*platformPackage](t, root, env, "-deps", "-test",
+	list = golist[*listedPackageVariant](t, root, env, "-deps", "-test",
 		"-json=ImportPath,Name,Dir,ForTest,GoFiles,ImportMap,Module", "./...")
-	return slices.DeleteFunc(list, func(p *platformPackage) bool {
+	return slices.DeleteFunc(list, func(p *listedPackageVariant) bool {
 		return strings.HasSuffix(p.ImportPath, ".test") // a main function that go test generates
 	})
 }
@@ -74,7 +74,7 @@ type platformChecker struct {
 // check type-checks a package whose imports have been checked already. It checks function bodies only in
 // packages of this module, and only once each: in the variant of the package that includes its tests, if
 // there is one.
-func (c *platformChecker) check(p *platformPackage) {
+func (c *platformChecker) check(p *listedPackageVariant) {
 	if p.ImportPath == "unsafe" {
 		return
 	}

@@ -441,7 +441,7 @@ var testLibraries = []string{"github.com/tidwall/gjson", "pgregory.net/rapid", "
 	"github.com/santhosh-tekuri/jsonschema/v6"}
 
 // arrows reports imports that the table rooms does not allow.
-func arrows(_ *goModule, p *pkg) (bad []violation) {
+func arrows(_ *loadedModule, p *pkg) (bad []violation) {
 	if _, product := rooms[p.path]; !product && strings.HasPrefix(p.path, "internal/") {
 		return nil // shared by tests; who may import it is decided in allowed
 	}

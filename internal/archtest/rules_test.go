@@ -12,7 +12,7 @@ var timers = map[string]bool{"Now": true, "Since": true, "Until": true, "Sleep":
 	"NewTimer": true, "NewTicker": true, "AfterFunc": true}
 
 // clock reports uses of the time package's clock outside ttl/clock.go.
-func clock(_ *goModule, p *pkg) (bad []violation) {
+func clock(_ *loadedModule, p *pkg) (bad []violation) {
 	for _, f := range p.files {
 		name := f.importName("time")
 		if name == "" || f.name == "ttl/clock.go" {
@@ -33,7 +33,7 @@ func clock(_ *goModule, p *pkg) (bad []violation) {
 }
 
 // initFuncs reports init functions.
-func initFuncs(_ *goModule, p *pkg) (bad []violation) {
+func initFuncs(_ *loadedModule, p *pkg) (bad []violation) {
 	for _, f := range p.files {
 		for _, d := range f.ast.Decls {
 			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == "init" {
@@ -47,7 +47,7 @@ func initFuncs(_ *goModule, p *pkg) (bad []violation) {
 // views reports code of the store that takes a snapshot of an engine outside of
 // store/internal/work/scan_limiter.go. The snapshots taken there end their scans when the context of the
 // caller ends.
-func views(_ *goModule, p *pkg) (bad []violation) {
+func views(_ *loadedModule, p *pkg) (bad []violation) {
 	if p.path != "store" {
 		return nil
 	}
@@ -75,7 +75,7 @@ var writers = regexp.MustCompile(`^((store|queue|store/internal/(split|resource|
 
 // keys reports code that writes keys in a transaction of an engine outside of the files matched by
 // writers. Engines and packages that exist only for tests are exempt.
-func keys(_ *goModule, p *pkg) (bad []violation) {
+func keys(_ *loadedModule, p *pkg) (bad []violation) {
 	if p.path == "engine" || strings.HasPrefix(p.path, "engine/") || strings.HasPrefix(p.path, "internal/") && p.path != "internal/host" ||
 		p.path == "store/internal/viewtest" {
 		return nil
@@ -117,7 +117,7 @@ func writesKeys(info *types.Info, sel *ast.SelectorExpr) bool {
 func fromEngine(o types.Object) bool { return o.Pkg() != nil && o.Pkg().Path() == module+"/engine" }
 
 // comments reports packages without doc.go and exported identifiers without a comment.
-func comments(_ *goModule, p *pkg) (bad []violation) {
+func comments(_ *loadedModule, p *pkg) (bad []violation) {
 	documented, product := false, false
 	for _, f := range p.files {
 		if f.test {

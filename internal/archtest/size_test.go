@@ -38,7 +38,7 @@ var cycleLimits = map[string]int{
 }
 
 // cycle fails the test if the largest cycle of files of a package exceeds its number in cycleLimits.
-func (h *goModule) cycle(t *testing.T) {
+func (h *loadedModule) cycle(t *testing.T) {
 	measured := 0
 	for _, p := range h.pkgs {
 		limit, ok := cycleLimits[p.path]
@@ -71,7 +71,7 @@ func TestLargestCycle(t *testing.T) {
 
 // TestSizeRulesReportExcess checks that a function and a line that are slightly too long are reported.
 func TestSizeRulesReportExcess(t *testing.T) {
-	h := &goModule{root: "/m", fset: token.NewFileSet()}
+	h := &loadedModule{root: "/m", fset: token.NewFileSet()}
 	src := "package a\nfunc fits() {" + strings.Repeat("\n", maxFunc-1) + "}\n" +
 		"func long() {" + strings.Repeat("\n", maxFunc) + "}\n"
 	f, err := parser.ParseFile(h.fset, "/m/a/x.go", src, 0)
@@ -88,7 +88,7 @@ func TestSizeRulesReportExcess(t *testing.T) {
 
 // uses returns, for each file of a package that is not a test, the other files of the package that declare
 // what the file refers to.
-func (h *goModule) uses(p *pkg) map[string][]string {
+func (h *loadedModule) uses(p *pkg) map[string][]string {
 	uses := map[string][]string{}
 	for _, f := range p.files {
 		if !f.typed {
@@ -154,7 +154,7 @@ func largestCycle(uses map[string][]string) (largest []string) {
 
 // sizes counts the lines, files and functions of the module that are too long, and fails the test if there
 // are more than accepted.
-func (h *goModule) sizes(t *testing.T) {
+func (h *loadedModule) sizes(t *testing.T) {
 	var wide, long, funcs []string
 	for _, p := range h.pkgs {
 		for _, f := range p.files {
@@ -188,7 +188,7 @@ func (h *goModule) sizes(t *testing.T) {
 }
 
 // longFuncs returns the names of the functions of a file that have more than maxFunc lines.
-func (h *goModule) longFuncs(f *file) (long []string) {
+func (h *loadedModule) longFuncs(f *file) (long []string) {
 	for _, d := range f.ast.Decls {
 		fn, ok := d.(*ast.FuncDecl)
 		if ok && h.fset.Position(fn.End()).Line-h.fset.Position(fn.Pos()).Line+1 > maxFunc {

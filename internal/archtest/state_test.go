@@ -7,7 +7,7 @@ import (
 
 // state reports package variables that can change: those that a function assigns to, deletes from or
 // clears, and those that contain locks or atomics. A sync.Pool is allowed, since it is only a cache.
-func state(_ *goModule, p *pkg) (bad []violation) {
+func state(_ *loadedModule, p *pkg) (bad []violation) {
 	p.inspect(func(n ast.Node) {
 		var targets []ast.Expr
 		switch n := n.(type) {

@@ -11,7 +11,7 @@ import (
 // wires keeps the operations of Cosmos DB apart from HTTP: it reports imports of HTTP in package
 // internal/cosmos, and calls in package httpapi that access databases, containers and other resources of
 // the store directly.
-func wires(h *goModule, p *pkg) (bad []violation) {
+func wires(h *loadedModule, p *pkg) (bad []violation) {
 	switch p.path {
 	case "internal/cosmos":
 		return h.protocols(p)
@@ -23,7 +23,7 @@ func wires(h *goModule, p *pkg) (bad []violation) {
 
 // protocols reports imports of p by which it depends on HTTP, directly or through other packages of the
 // module.
-func (h *goModule) protocols(p *pkg) (bad []violation) {
+func (h *loadedModule) protocols(p *pkg) (bad []violation) {
 	for _, f := range p.files {
 		if f.test {
 			continue
@@ -42,7 +42,7 @@ func (h *goModule) protocols(p *pkg) (bad []violation) {
 }
 
 // reaches reports whether an import leads to HTTP through the packages of the module.
-func (h *goModule) reaches(path string, seen map[string]bool) bool {
+func (h *loadedModule) reaches(path string, seen map[string]bool) bool {
 	if path == "net/http" || strings.HasPrefix(path, "github.com/labstack/") {
 		return true
 	}

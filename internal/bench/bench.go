@@ -81,7 +81,7 @@ func New(o Options, report io.Writer, terminal io.Writer) *Bench {
 type Result struct {
 	About   RunConditions       `json:"about"`
 	Figures []Measurement       `json:"figures"`
-	Shapes  []QueryTime         `json:"shapes,omitempty"`
+	Shapes  []QueryMeasurement  `json:"shapes,omitempty"`
 	Changes []MeasurementChange `json:"changes,omitempty"`
 }
 

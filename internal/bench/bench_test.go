@@ -61,7 +61,7 @@ func TestReplay(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	bare, err := raw.Open("", &raw.Options{FS: vfs.NewMem(), Logger: quietLogger{}})
+	bare, err := raw.Open("", &raw.Options{FS: vfs.NewMem(), Logger: fatalOnlyLogger{}})
 	if err != nil {
 		t.Fatal(err)
 	}

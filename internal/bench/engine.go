@@ -15,8 +15,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// EngineOptions are the options of CompareEngines.
-type EngineOptions struct {
+// EngineComparisonOptions are the options of CompareEngines.
+type EngineComparisonOptions struct {
 	URL     string // of a PostgreSQL database; its schema mayfly_bench is replaced
 	Dir     string // an empty folder for Pebble
 	Docs    int    // documents of 1 KB in each store
@@ -33,14 +33,14 @@ type comparedStore struct {
 	close func() error
 }
 
-// engineTableRow is a row of the table of CompareEngines: an operation, and the number of clients that run
-// it.
-type engineTableRow struct {
+// comparedOperation is an operation that CompareEngines measures, with the number of clients that run it: a
+// row of its table.
+type comparedOperation struct {
 	name, op string
 	clients  int
 }
 
-var engineRows = []engineTableRow{
+var engineRows = []comparedOperation{
 	{"create", "create", 1},
 	{"create, 16 clients", "create", 16},
 	{"point read", "read", 1},
@@ -57,7 +57,7 @@ var engineRows = []engineTableRow{
 
 // CompareEngines measures the same operations on Pebble, on PostgreSQL, and on a plain table of jsonb in the
 // same PostgreSQL, one after the other for each operation, and writes a table.
-func CompareEngines(ctx context.Context, o EngineOptions, out io.Writer) (err error) {
+func CompareEngines(ctx context.Context, o EngineComparisonOptions, out io.Writer) (err error) {
 	var all []*comparedStore
 	defer func() {
 		for _, s := range all {
@@ -71,7 +71,7 @@ func CompareEngines(ctx context.Context, o EngineOptions, out io.Writer) (err er
 		return err
 	}
 	all = append(all, newTableSubject(pool))
-	for _, open := range []func(context.Context, EngineOptions) (*comparedStore, error){
+	for _, open := range []func(context.Context, EngineComparisonOptions) (*comparedStore, error){
 		openPostgresSubject, openPebbleSubject,
 	} {
 		s, err := open(ctx, o)
@@ -149,8 +149,8 @@ const batchSize = 100
 
 // measure runs an operation for some seconds. It returns the text for the table: the median time, the rate
 // and the round trips of one operation.
-func (s *comparedStore) measure(ctx context.Context, row engineTableRow, next *int, seconds float64) (string,
-	error) {
+func (s *comparedStore) measure(ctx context.Context, row comparedOperation, next *int,
+	seconds float64) (string, error) {
 	var mu sync.Mutex
 	var times []time.Duration
 	var failed error
@@ -190,7 +190,7 @@ func (s *comparedStore) measure(ctx context.Context, row engineTableRow, next *i
 		float64(len(times))/took.Seconds(), s.tripsSince(before, len(times))), nil
 }
 
-func openPebbleSubject(ctx context.Context, o EngineOptions) (*comparedStore, error) {
+func openPebbleSubject(ctx context.Context, o EngineComparisonOptions) (*comparedStore, error) {
 	e, err := pebble.Open(ctx, pebble.Options{Dir: o.Dir})
 	if err != nil {
 		return nil, err
@@ -198,7 +198,7 @@ func openPebbleSubject(ctx context.Context, o EngineOptions) (*comparedStore, er
 	return newContainerOperations(ctx, "pebble", e)
 }
 
-func openPostgresSubject(ctx context.Context, o EngineOptions) (*comparedStore, error) {
+func openPostgresSubject(ctx context.Context, o EngineComparisonOptions) (*comparedStore, error) {
 	e, err := postgres.Open(ctx, postgres.Options{URL: o.URL, Schema: benchSchema})
 	if err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ func TestCompareEngines(t *testing.T) {
 		t.Skip("MAYFLY_POSTGRES names no PostgreSQL")
 	}
 	var out strings.Builder
-	o := EngineOptions{URL: url, Dir: t.TempDir(), Docs: 300, Seconds: 0.01}
+	o := EngineComparisonOptions{URL: url, Dir: t.TempDir(), Docs: 300, Seconds: 0.01}
 	if err := CompareEngines(t.Context(), o, &out); err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}

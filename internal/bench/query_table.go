@@ -28,7 +28,7 @@ func (r *reportWriter) shapeRow(name string, columns ...string) {
 
 // addShape adds the measurements of one query to the report and prints them, a row for each set of
 // documents on which the query ran.
-func (r *reportWriter) addShape(found []QueryTime) {
+func (r *reportWriter) addShape(found []QueryMeasurement) {
 	for i, s := range found {
 		r.shapes = append(r.shapes, s)
 		name := s.Name
@@ -48,7 +48,7 @@ func (r *reportWriter) addShape(found []QueryTime) {
 // growthOf returns the cell of the column growth: how much more CPU time the query needs than on the
 // smallest set of documents; "" if there is only one set. A value above its limit is marked, and counted in
 // r.over.
-func (r *reportWriter) growthOf(s QueryTime) string {
+func (r *reportWriter) growthOf(s QueryMeasurement) string {
 	if s.Growth == nil {
 		return ""
 	}

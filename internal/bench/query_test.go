@@ -144,7 +144,7 @@ func TestQueryShapes(t *testing.T) {
 				t.Errorf("two shapes are named %s", s.name)
 			}
 			names[s.name] = true
-			a := &queryRun{queryShape: s, valueDistribution: l, b: b, c: container}
+			a := &repeatedQuery{queryShape: s, valueDistribution: l, b: b, c: container}
 			seen := a.ask(t.Context(), 1)
 			none := strings.Contains(s.text, "c.tails") || strings.Contains(s.text, "-1")
 			if seen.Failure != "" || (seen.Rows == 0) != none && !strings.Contains(s.name, "1 %") {
@@ -160,7 +160,7 @@ func TestQueryShapes(t *testing.T) {
 }
 
 func TestRunInterleaved(t *testing.T) {
-	sides := []*queryRun{{cpu: []float64{1, 2, 3}}, {cpu: []float64{8, 4, 6}}}
+	sides := []*repeatedQuery{{cpu: []float64{1, 2, 3}}, {cpu: []float64{8, 4, 6}}}
 	for i, a := range sides {
 		a.b = &Bench{Options: Options{Seconds: 1}, clock: ttl.SystemClock{}}
 		a.spent, a.docs, a.queryShape.name, a.growth = 1e9, i, "x", served()

@@ -11,8 +11,9 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// QueryTime is the measurement of one kind of query on one set of documents. Times are medians, in seconds.
-type QueryTime struct {
+// QueryMeasurement is the measurement of one kind of query on one set of documents. Times are medians, in
+// seconds.
+type QueryMeasurement struct {
 	Name      string  `json:"name"`
 	Query     string  `json:"query"`
 	Documents int     `json:"documents"` // in the set
@@ -44,15 +45,15 @@ const (
 	shapeCut = 2
 )
 
-// queryRun is one kind of query that is run repeatedly on one set of documents.
-type queryRun struct {
+// repeatedQuery is one kind of query that is run repeatedly on one set of documents.
+type repeatedQuery struct {
 	queryShape
 	valueDistribution
 	b         *Bench
 	c         *store.Container
 	cpu, wall []float64 // of each counted run
 	spent     time.Duration
-	first     QueryTime // the result of the first run
+	first     QueryMeasurement // the result of the first run
 }
 
 // measureShapes measures those queries of a list that the user has selected, each on all sets of documents,
@@ -72,9 +73,9 @@ func (b *Bench) measureShapes(ctx context.Context, what string, list []queryShap
 		len(sets[0].text(0))), len(sets) > 1)
 	b.progress.Start("querying", len(list))
 	for _, s := range list {
-		sides := make([]*queryRun, len(sets))
+		sides := make([]*repeatedQuery, len(sets))
 		for i := range sets {
-			sides[i] = &queryRun{queryShape: s, valueDistribution: sets[i].valueDistribution, b: b,
+			sides[i] = &repeatedQuery{queryShape: s, valueDistribution: sets[i].valueDistribution, b: b,
 				c: containers[i]}
 		}
 		found, err := runInterleaved(ctx, sides)
@@ -90,7 +91,7 @@ func (b *Bench) measureShapes(ctx context.Context, what string, list []queryShap
 
 // runInterleaved runs a query on several sets of documents, the sides, in turn until it has run long
 // enough on each, and returns the times for each.
-func runInterleaved(ctx context.Context, sides []*queryRun) (found []QueryTime, err error) {
+func runInterleaved(ctx context.Context, sides []*repeatedQuery) (found []QueryMeasurement, err error) {
 	runtime.GC() // earlier garbage must not be collected during the measurement
 	for turn, going := 0, true; going; turn++ {
 		going = false
@@ -123,7 +124,7 @@ func runInterleaved(ctx context.Context, sides []*queryRun) (found []QueryTime, 
 }
 
 // done reports whether the query has run often enough.
-func (a *queryRun) done() bool {
+func (a *repeatedQuery) done() bool {
 	share := time.Duration(shapeShare * a.b.Seconds * float64(time.Second))
 	switch {
 	case a.first.Failure != "" || a.first.Cut || len(a.cpu) >= maxShapeRuns:
@@ -136,7 +137,7 @@ func (a *queryRun) done() bool {
 
 // run runs the query once. The first run is a warm-up: it counts only if it takes so long that there is no
 // other run.
-func (a *queryRun) run(ctx context.Context, turn int) error {
+func (a *repeatedQuery) run(ctx context.Context, turn int) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -161,7 +162,7 @@ func (a *queryRun) run(ctx context.Context, turn int) error {
 
 // ask runs the query once, with the parameters for its turn-th run. It reads all pages or, if the shape has a
 // page size, only as many rows as one page has. If the query fails, the result has the reason.
-func (a *queryRun) ask(ctx context.Context, turn int) (seen QueryTime) {
+func (a *repeatedQuery) ask(ctx context.Context, turn int) (seen QueryMeasurement) {
 	began := a.b.clock.Now()
 	r := a.request(turn)
 	for {
@@ -186,7 +187,7 @@ func (a *queryRun) ask(ctx context.Context, turn int) (seen QueryTime) {
 }
 
 // request returns the query with the parameters of its turn-th run.
-func (a *queryRun) request(turn int) store.QueryRequest {
+func (a *repeatedQuery) request(turn int) store.QueryRequest {
 	r := store.QueryRequest{Text: a.text, ListOptions: store.ListOptions{MaxItems: -1}}
 	if a.page > 0 {
 		r.MaxItems = a.page
@@ -202,7 +203,7 @@ func (a *queryRun) request(turn int) store.QueryRequest {
 }
 
 // result returns the times of the runs, and what the first of them read.
-func (a *queryRun) result() QueryTime {
+func (a *repeatedQuery) result() QueryMeasurement {
 	s := a.first
 	s.Name, s.Query, s.Documents, s.Runs = a.name, a.queryShape.text, a.docs, len(a.cpu)
 	s.CPU, s.Wall = median(a.cpu), median(a.wall)

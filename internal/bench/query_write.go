@@ -29,7 +29,7 @@ func (b *Bench) measureIndexing(ctx context.Context, _ []queryStore) (err error)
 			return openErr
 		}
 		defer closing(db, &err)
-		w := &comparedIndexing{b: b, c: c, writers: writers, size: 8 * writers}
+		w := &indexingPolicyRun{b: b, c: c, writers: writers, size: 8 * writers}
 		sides[i] = func() (int, time.Duration, error) { return w.slice(ctx) }
 		if keys[i], err = b.keysOfCreate(ctx, spec); err != nil {
 			return err
@@ -71,10 +71,9 @@ func (b *Bench) keysOfCreate(ctx context.Context, spec definition.ContainerSpec)
 	return float64(keysOf(rec.take())) / docs, nil
 }
 
-// comparedIndexing is the state of measureIndexing for one of the two indexing policies that it compares:
-// the store in which it creates documents, and the number of documents of the next slice of the
-// measurement.
-type comparedIndexing struct {
+// indexingPolicyRun is the state of measureIndexing for one of the two indexing policies that it compares:
+// the store in which it creates documents, and the number of documents of the next slice of the measurement.
+type indexingPolicyRun struct {
 	b       *Bench
 	c       *store.Container
 	writers int
@@ -84,7 +83,7 @@ type comparedIndexing struct {
 
 // slice creates the documents of one slice of the measurement, whose text has been prepared. It computes
 // the number of documents of the next slice from the time that this took.
-func (w *comparedIndexing) slice(ctx context.Context) (int, time.Duration, error) {
+func (w *indexingPolicyRun) slice(ctx context.Context) (int, time.Duration, error) {
 	n := w.size
 	docs, bodies := make([]document, n), make([][]byte, n)
 	for i := range docs {

@@ -19,15 +19,15 @@ import (
 // benchQueue is the name of the queue that the section uses.
 const benchQueue = "q"
 
-// comparedQueue is Mayfly's side of the comparisons of measureQueue: a store with a queue, and a receiver
+// mayflyQueue is Mayfly's side of the comparisons of measureQueue: a store with a queue, and a receiver
 // of the queue.
-type comparedQueue struct {
+type mayflyQueue struct {
 	db     *store.DB
 	queues *queue.Queues
 	from   *queue.Receiver
 }
 
-func (b *Bench) openQueue(ctx context.Context, o openOptions) (s comparedQueue, err error) {
+func (b *Bench) openQueue(ctx context.Context, o openOptions) (s mayflyQueue, err error) {
 	s.queues = queue.New(queue.Options{})
 	o.queues = s.queues
 	if s.db, _, err = b.open(ctx, o); err != nil {
@@ -44,7 +44,7 @@ func (b *Bench) openQueue(ctx context.Context, o openOptions) (s comparedQueue, 
 }
 
 // pingPong sends a message, receives one and completes it.
-func (s *comparedQueue) pingPong(ctx context.Context, text []byte) error {
+func (s *mayflyQueue) pingPong(ctx context.Context, text []byte) error {
 	a := entity.Address{Entity: benchQueue}
 	if err := s.queues.Send(ctx, a, []*message.Message{message.New(text)}, nil); err != nil {
 		return err
@@ -100,7 +100,7 @@ func (b *Bench) measurePingPong(ctx context.Context, clients int) (err error) {
 		return err
 	}
 	defer closing(bare, &err)
-	p := &pingPongComparison{b: b, clients: clients, size: 4 * clients, ours: &ours, bare: bare,
+	p := &sendReceiveComparison{b: b, clients: clients, size: 4 * clients, ours: &ours, bare: bare,
 		text: newDocument(0).json()}
 	rec.take()
 	const recorded = 64
@@ -125,13 +125,13 @@ func (b *Bench) measurePingPong(ctx context.Context, clients int) (err error) {
 	return nil
 }
 
-// pingPongComparison is the state of one comparison of measureQueue. In a ping-pong, a message is sent,
+// sendReceiveComparison is the state of one comparison of measureQueue. In a ping-pong, a message is sent,
 // received and completed.
-type pingPongComparison struct {
+type sendReceiveComparison struct {
 	b       *Bench
 	clients int
 	size    int // messages of a slice
-	ours    *comparedQueue
+	ours    *mayflyQueue
 	bare    *raw.DB
 	text    []byte
 	txns    [][]byte // transactions of recorded messages; each message has the same number of them
@@ -140,7 +140,7 @@ type pingPongComparison struct {
 }
 
 // runMayfly sends, receives and completes the messages of one slice of the measurement.
-func (p *pingPongComparison) runMayfly(ctx context.Context) (int, time.Duration, error) {
+func (p *sendReceiveComparison) runMayfly(ctx context.Context) (int, time.Duration, error) {
 	times := make(latencies, p.size)
 	began := p.b.clock.Now()
 	err := workers(ctx, p.clients, 0, p.size, func(i int) error {
@@ -156,7 +156,7 @@ func (p *pingPongComparison) runMayfly(ctx context.Context) (int, time.Duration,
 
 // runBaseline writes to bare Pebble the transactions that Mayfly's store writes for the messages of one
 // slice. From the time that this took, it computes the number of messages of the next slice.
-func (p *pingPongComparison) runBaseline(ctx context.Context) (int, time.Duration, error) {
+func (p *sendReceiveComparison) runBaseline(ctx context.Context) (int, time.Duration, error) {
 	began := p.b.clock.Now()
 	err := workers(ctx, p.clients, 0, p.size, func(i int) error {
 		for k := range p.each {

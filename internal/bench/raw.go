@@ -30,7 +30,7 @@ func openRaw(dir string, cache int64) (*raw.DB, error) {
 	if cache > 0 {
 		o.CacheSize = cache
 	}
-	o.Logger = quietLogger{}
+	o.Logger = fatalOnlyLogger{}
 	return raw.Open(dir, o)
 }
 
@@ -76,12 +76,12 @@ func compactFolder(ctx context.Context, dir string) (err error) {
 	return db.Compact(ctx, []byte{0}, []byte{0xFF, 0xFF}, true)
 }
 
-// quietLogger is a logger that only reports fatal errors of Pebble.
-type quietLogger struct{}
+// fatalOnlyLogger is a logger that only reports fatal errors of Pebble.
+type fatalOnlyLogger struct{}
 
-func (quietLogger) Infof(string, ...any)  {}
-func (quietLogger) Errorf(string, ...any) {}
-func (quietLogger) Fatalf(format string, args ...any) {
+func (fatalOnlyLogger) Infof(string, ...any)  {}
+func (fatalOnlyLogger) Errorf(string, ...any) {}
+func (fatalOnlyLogger) Fatalf(format string, args ...any) {
 	panic("the engine's library cannot go on: " + fmt.Sprintf(format, args...))
 }
 

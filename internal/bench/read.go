@@ -109,16 +109,16 @@ func newOrder(n int) readOrder {
 	return o
 }
 
-// documentReader reads documents in rounds. The keys of a round are built before it, so that this is not
-// measured. Keys for all documents at once would give the garbage collector more work than the reads
-// themselves.
-type documentReader struct {
+// readRoundFuncs are the functions that read documents in rounds. The keys of a round are built before it, so
+// that this is not measured. Keys for all documents at once would give the garbage collector more work than
+// the reads themselves.
+type readRoundFuncs struct {
 	prepare func(k, i int)    // prepares the k-th read of the next round, of the i-th document
 	read    func(k int) error // runs the k-th read of the round
 }
 
 // turn returns a function that prepares the next round. Rounds go through the order again and again.
-func (r documentReader) turn(o readOrder) (prepare func()) {
+func (r readRoundFuncs) turn(o readOrder) (prepare func()) {
 	at := 0
 	return func() {
 		for k := range round {
@@ -129,7 +129,7 @@ func (r documentReader) turn(o readOrder) (prepare func()) {
 }
 
 // readAll reads every document at least once.
-func (r documentReader) readAll(o readOrder) error {
+func (r readRoundFuncs) readAll(o readOrder) error {
 	prepare := r.turn(o)
 	for range len(o)/round + 1 {
 		prepare()
@@ -142,9 +142,9 @@ func (r documentReader) readAll(o readOrder) error {
 	return nil
 }
 
-func storeReader(ctx context.Context, c *store.Container) documentReader {
+func storeReader(ctx context.Context, c *store.Container) readRoundFuncs {
 	var keys [round]store.Key
-	return documentReader{
+	return readRoundFuncs{
 		prepare: func(k, i int) {
 			d := newDocument(i)
 			keys[k] = store.Key{Partition: d.key(), ID: d.id}
@@ -156,9 +156,9 @@ func storeReader(ctx context.Context, c *store.Container) documentReader {
 	}
 }
 
-func rawReader(bare *raw.DB, stored *pebbleKeys) documentReader {
+func rawReader(bare *raw.DB, stored *pebbleKeys) readRoundFuncs {
 	var keys [round][]byte
-	return documentReader{
+	return readRoundFuncs{
 		prepare: func(k, i int) { keys[k] = append(keys[k][:0], stored.key(i)...) },
 		read: func(k int) error {
 			_, closer, err := bare.Get(keys[k])

@@ -167,7 +167,7 @@ type reportWriter struct {
 	about   RunConditions
 	section string
 	figures []Measurement
-	shapes  []QueryTime
+	shapes  []QueryMeasurement
 	over    int
 	err     error // the first printing error
 }

@@ -219,7 +219,7 @@ func stateOf(s queue.Settlement) frame.State {
 	return &frame.Accepted{}
 }
 
-// listen attaches a receiving link with credit for one message, and implements waitingReceiver.
+// listen attaches a receiving link with credit for one message, and implements receiverStarter.
 func (p *amqpClient) listen(address string) (stop func()) {
 	l, err := p.attach("wait "+address, address, true)
 	p.b.must(err)

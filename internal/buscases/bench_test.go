@@ -43,7 +43,7 @@ type caseFixture struct {
 	look     messagePeeker
 	plan     messageScheduler
 	talk     sessionAcceptor
-	wait     waitingReceiver
+	wait     receiverStarter
 	bulk     batchSender
 	entities entityManager
 	peer     *amqpClient // the client of AMQP; nil on other surfaces
@@ -123,7 +123,7 @@ func (b *caseFixture) refuses(err error, code entity.ErrorCode) {
 func (b *caseFixture) at(d time.Duration) {
 	b.Helper()
 	to := start.Add(d)
-	_, err := b.h.Instance().SetClock(b.ctx, ttl.ClockChange{Set: &to})
+	_, err := b.h.Instance().SetClock(b.ctx, ttl.ClockChangeRequest{Set: &to})
 	b.must(err)
 }
 
@@ -135,14 +135,14 @@ func (b *caseFixture) swept(d time.Duration) {
 	b.must(err)
 }
 
-type propertiesChange = func(*entity.Properties)
+type setPropertiesFunc = func(*entity.Properties)
 
-func (b *caseFixture) create(kind entity.Kind, path string, list ...propertiesChange) {
+func (b *caseFixture) create(kind entity.Kind, path string, list ...setPropertiesFunc) {
 	b.Helper()
 	b.must(b.tryCreate(kind, path, list...))
 }
 
-func (b *caseFixture) tryCreate(kind entity.Kind, path string, list ...propertiesChange) error {
+func (b *caseFixture) tryCreate(kind entity.Kind, path string, list ...setPropertiesFunc) error {
 	p := entity.Defaults(kind)
 	for _, fn := range list {
 		fn(&p)
@@ -151,12 +151,12 @@ func (b *caseFixture) tryCreate(kind entity.Kind, path string, list ...propertie
 }
 
 // queue creates a queue with the default properties, changed by list.
-func (b *caseFixture) queue(name string, list ...propertiesChange) {
+func (b *caseFixture) queue(name string, list ...setPropertiesFunc) {
 	b.Helper()
 	b.create(entity.Queue, name, list...)
 }
 
-func (b *caseFixture) subscription(name string, list ...propertiesChange) string {
+func (b *caseFixture) subscription(name string, list ...setPropertiesFunc) string {
 	b.Helper()
 	path := entity.SubscriptionPath("t", name)
 	b.create(entity.Subscription, path, list...)
@@ -164,7 +164,7 @@ func (b *caseFixture) subscription(name string, list ...propertiesChange) string
 }
 
 // update changes the properties of the entity at path.
-func (b *caseFixture) update(path string, list ...propertiesChange) {
+func (b *caseFixture) update(path string, list ...setPropertiesFunc) {
 	b.Helper()
 	e, err := b.entities.get(path)
 	b.must(err)
@@ -191,23 +191,23 @@ func (b *caseFixture) exists(path string, want bool) {
 	}
 }
 
-func defaultTTL(d time.Duration) propertiesChange {
+func defaultTTL(d time.Duration) setPropertiesFunc {
 	return func(p *entity.Properties) { p.DefaultTTL = d }
 }
-func locks(d time.Duration) propertiesChange {
+func locks(d time.Duration) setPropertiesFunc {
 	return func(p *entity.Properties) { p.LockDuration = d }
 }
-func deliveries(n int32) propertiesChange {
+func deliveries(n int32) setPropertiesFunc {
 	return func(p *entity.Properties) { p.MaxDeliveryCount = n }
 }
-func idle(d time.Duration) propertiesChange {
+func idle(d time.Duration) setPropertiesFunc {
 	return func(p *entity.Properties) { p.AutoDeleteOnIdle = d }
 }
-func status(s entity.Status) propertiesChange { return func(p *entity.Properties) { p.Status = s } }
-func forwards(to string) propertiesChange     { return func(p *entity.Properties) { p.ForwardTo = to } }
-func deadLetters(p *entity.Properties)        { p.DeadLetterOnExpiration = true }
-func sessions(p *entity.Properties)           { p.RequiresSession = true }
-func deduplicates(d time.Duration) propertiesChange {
+func status(s entity.Status) setPropertiesFunc { return func(p *entity.Properties) { p.Status = s } }
+func forwards(to string) setPropertiesFunc     { return func(p *entity.Properties) { p.ForwardTo = to } }
+func deadLetters(p *entity.Properties)         { p.DeadLetterOnExpiration = true }
+func sessions(p *entity.Properties)            { p.RequiresSession = true }
+func deduplicates(d time.Duration) setPropertiesFunc {
 	return func(p *entity.Properties) { p.RequiresDuplicateDetection, p.DuplicateDetectionWindow = true, d }
 }
 

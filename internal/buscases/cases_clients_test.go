@@ -62,17 +62,18 @@ func sessionCases() []conformanceCase {
 	}
 }
 
-// caseSession is a Service Bus session that a case has locked, with methods that fail the test on errors.
-type caseSession struct{ lockedSession }
+// checkedLockedSession is a Service Bus session that a case has locked, with methods that fail the test on
+// errors.
+type checkedLockedSession struct{ lockedSession }
 
-func (b *caseFixture) accept(address, id string) caseSession {
+func (b *caseFixture) accept(address, id string) checkedLockedSession {
 	b.Helper()
 	s, err := b.talk.accept(address, id)
 	b.must(err)
-	return caseSession{s}
+	return checkedLockedSession{s}
 }
 
-func (h caseSession) gets(b *caseFixture, want string) []receivedMessage {
+func (h checkedLockedSession) gets(b *caseFixture, want string) []receivedMessage {
 	b.Helper()
 	list, err := h.receive(10)
 	b.must(err)
@@ -80,7 +81,7 @@ func (h caseSession) gets(b *caseFixture, want string) []receivedMessage {
 	return list
 }
 
-func (h caseSession) has(b *caseFixture, want string) {
+func (h checkedLockedSession) has(b *caseFixture, want string) {
 	b.Helper()
 	state, err := h.state()
 	b.must(err)

@@ -15,7 +15,7 @@ const expired = "TTLExpiredException"
 
 // lateLock creates the queue "q", sends a message that expires after 10 seconds, and returns it locked at
 // second 5.
-func lateLock(b *caseFixture, list ...propertiesChange) receivedMessage {
+func lateLock(b *caseFixture, list ...setPropertiesFunc) receivedMessage {
 	b.Helper()
 	b.queue("q", list...)
 	b.send("q", msg("A", lives(10*sec)))

@@ -111,8 +111,8 @@ func (e *goAPIClient) cancel(address string, numbers ...int64) error {
 	return e.b.q.CancelScheduled(e.b.ctx, parse(address), numbers, nil)
 }
 
-func (e *goAPIClient) deferred(address string, mode queue.ReceiveMode, numbers ...int64) ([]receivedMessage,
-	error) {
+func (e *goAPIClient) deferred(address string, mode queue.ReceiveMode,
+	numbers ...int64) ([]receivedMessage, error) {
 	list, err := e.b.q.ReceiveDeferred(e.b.ctx, parse(address), numbers, mode, nil)
 	return gotten(list), err
 }
@@ -194,7 +194,7 @@ func (e *goAPIClient) batch(address string, list ...*message.Message) error {
 	return e.send(address, list...)
 }
 
-// listen starts a receiver that waits for messages, and implements waitingReceiver.
+// listen starts a receiver that waits for messages, and implements receiverStarter.
 func (e *goAPIClient) listen(address string) (stop func()) {
 	r, err := e.b.q.OpenReceiver(e.b.ctx, parse(address), queue.ReceiverOptions{})
 	e.b.must(err)

@@ -87,9 +87,9 @@ type batchSender interface {
 	batch(address string, list ...*message.Message) error
 }
 
-// waitingReceiver is the part of a surface that starts a receiver, which waits for messages until stop is
+// receiverStarter is the part of a surface that starts a receiver, which waits for messages until stop is
 // called.
-type waitingReceiver interface {
+type receiverStarter interface {
 	listen(address string) (stop func())
 }
 

@@ -1,7 +1,7 @@
 // Package cli contains what the commands of mayfly share: calls to a running server, flags that may be set
 // by environment variables, usage errors, and the printing of results.
 //
-// A ServerCall holds the flags that name a server and a container. It makes signed requests; Ask sends one
+// A ServerFlags holds the flags that name a server and a container. It makes signed requests; Ask sends one
 // and decodes the response. For a response that is not successful it returns a ResponseError.
 //
 // Run and RunWithVariables make a cobra handler from a command's function. An error of that function is

@@ -17,9 +17,9 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Collector is an HTTP server that receives traces and metrics in the OpenTelemetry protocol (OTLP, as
+// OTLPTestServer is an HTTP server that receives traces and metrics in the OpenTelemetry protocol (OTLP, as
 // protobuf) and stores them for a test. It is safe for concurrent use.
-type Collector struct {
+type OTLPTestServer struct {
 	URL string // address of the server, without a slash at the end
 
 	mu       sync.Mutex
@@ -30,9 +30,9 @@ type Collector struct {
 }
 
 // New starts a collector that is closed at the end of the test.
-func New(t testing.TB) *Collector {
+func New(t testing.TB) *OTLPTestServer {
 	t.Helper()
-	c := new(Collector)
+	c := new(OTLPTestServer)
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/traces", func(w http.ResponseWriter, r *http.Request) {
 		in := new(collectortrace.ExportTraceServiceRequest)
@@ -99,14 +99,14 @@ func receive(t testing.TB, w http.ResponseWriter, r *http.Request, in, out proto
 }
 
 // Spans returns the received spans.
-func (c *Collector) Spans() []*trace.Span {
+func (c *OTLPTestServer) Spans() []*trace.Span {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return append([]*trace.Span(nil), c.spans...)
 }
 
 // Span returns the first received span with a name, or nil if there is none.
-func (c *Collector) Span(name string) *trace.Span {
+func (c *OTLPTestServer) Span(name string) *trace.Span {
 	for _, s := range c.Spans() {
 		if s.Name == name {
 			return s
@@ -116,7 +116,7 @@ func (c *Collector) Span(name string) *trace.Span {
 }
 
 // Metric returns the last received metric with a name, or nil if there is none.
-func (c *Collector) Metric(name string) (last *metrics.Metric) {
+func (c *OTLPTestServer) Metric(name string) (last *metrics.Metric) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, m := range c.metrics {
@@ -128,14 +128,14 @@ func (c *Collector) Metric(name string) (last *metrics.Metric) {
 }
 
 // Resource returns the attributes by which the sender describes itself.
-func (c *Collector) Resource() map[string]any {
+func (c *OTLPTestServer) Resource() map[string]any {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return Attributes(c.resource.GetAttributes())
 }
 
 // Headers returns the headers of the requests with spans.
-func (c *Collector) Headers() []http.Header {
+func (c *OTLPTestServer) Headers() []http.Header {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return append([]http.Header(nil), c.headers...)

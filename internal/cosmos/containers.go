@@ -10,9 +10,9 @@ import (
 	"github.com/mayflydb/mayfly/store/inspect"
 )
 
-// containerRef is the container that a request's path addresses: the container, its database, and whether the
-// ids below them are rids.
-type containerRef struct {
+// addressedContainer is the container that a request's path addresses, with its database, and whether the ids
+// below them are rids.
+type addressedContainer struct {
 	database  *store.Database
 	container *store.Container
 	byRID     bool
@@ -21,7 +21,7 @@ type containerRef struct {
 // locate returns the container that the path names. As in Cosmos DB, its error says whether the container or
 // the database is missing. If the container is not found, locate loads the definitions that other servers
 // have changed, and tries again.
-func (s *Service) locate(c *activeOperation) (p containerRef, err error) {
+func (s *Service) locate(c *activeOperation) (p addressedContainer, err error) {
 	if p, err = s.locateCached(c); err == nil {
 		return p, nil
 	}
@@ -33,7 +33,7 @@ func (s *Service) locate(c *activeOperation) (p containerRef, err error) {
 
 // locateCached returns the container that the path names, as this server knows it: unlike locate, it does not
 // load definitions that other servers have changed.
-func (s *Service) locateCached(c *activeOperation) (p containerRef, err error) {
+func (s *Service) locateCached(c *activeOperation) (p addressedContainer, err error) {
 	if p.database, p.byRID, err = s.database(c); err != nil {
 		return p, fault.Owner(err)
 	}
@@ -47,7 +47,7 @@ func (s *Service) locateCached(c *activeOperation) (p containerRef, err error) {
 
 // addressed returns the container for a request about the container itself, such as a read of its
 // definition. It sets the database as the owner in the response.
-func (s *Service) addressed(c *activeOperation) (containerRef, error) {
+func (s *Service) addressed(c *activeOperation) (addressedContainer, error) {
 	p, err := s.locate(c)
 	if err == nil {
 		c.out.setDatabasePaths(p.database.RID(), p.database.ID())
@@ -59,7 +59,7 @@ func (s *Service) addressed(c *activeOperation) (containerRef, error) {
 // container's rid. It sets the container as the owner in the response. The request may contain the rid of
 // the container that the client has cached for the name, or intends to use. within fails if this is not
 // the container's rid, because a container was deleted and created again.
-func (s *Service) within(c *activeOperation) (p containerRef, rid string, err error) {
+func (s *Service) within(c *activeOperation) (p addressedContainer, rid string, err error) {
 	p, err = s.locate(c)
 	if err = fault.Owner(err); err == nil {
 		rid = p.container.RID()

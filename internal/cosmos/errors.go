@@ -131,9 +131,9 @@ func Classify(err error) (w Error, internal bool) {
 			} else {
 				w.Message, w.Detail = Excerpt(w.Message, maxSentence), Excerpt(w.Detail, maxSentence)
 			}
-			var unsupported *query.UnsupportedError
+			var unsupported *query.MissingClientFeaturesError
 			w.bare = errors.As(err, &unsupported)
-			var cross *store.CrossPartitionError
+			var cross *store.ClientMergeRequiredError
 			if errors.As(err, &cross) {
 				w.plan = string(cross.Plan)
 			}

@@ -30,7 +30,7 @@ func (s *Service) item(c *activeOperation) (*store.Container, store.Key, error) 
 
 // session returns the positions in the request's session token: the LSNs, by partition range, that a read
 // must have reached. It returns none for a write, which need not wait for them.
-func (c *activeOperation) session() []store.SessionPosition {
+func (c *activeOperation) session() []store.SessionTokenEntry {
 	if c.req.Operation != OpRead {
 		return nil
 	}
@@ -139,7 +139,7 @@ func (s *Service) listItems(c *activeOperation) error {
 	if err != nil {
 		return err
 	}
-	out := itemsPage{listBody: c.startPage(rid, "Documents"), call: c}
+	out := itemsPageBody{listBody: c.startPage(rid, "Documents"), call: c}
 	out.empty = len(out.b)
 	page, r, err := p.container.ListTo(c.ctx, c.in.listOptions(), &out)
 	c.setReceiptOf(r)
@@ -152,19 +152,19 @@ func (s *Service) listItems(c *activeOperation) error {
 	return c.sendPage(out.listBody)
 }
 
-// itemsPage is the body of a page of items, which the store fills.
-type itemsPage struct {
+// itemsPageBody is the body of a page of items, which the store fills.
+type itemsPageBody struct {
 	*listBody
 	call  *activeOperation
 	empty int // length of the buffer without items
 }
 
 // Reset removes all items from the page, which can then be filled again.
-func (p *itemsPage) Reset() { p.b, p.n = p.b[:p.empty], 0 }
+func (p *itemsPageBody) Reset() { p.b, p.n = p.b[:p.empty], 0 }
 
 // Add appends an item to the page. Unlike listBody.row it never pauses to let other requests use the
 // processor: package store, which calls Add, does that.
-func (p *itemsPage) Add(it store.Item) {
+func (p *itemsPageBody) Add(it store.Item) {
 	p.grow(len(it.Body()) + systemRoom)
 	p.comma()
 	p.b = p.call.appendItem(p.b, it)

@@ -43,7 +43,7 @@ func (s *Service) queryItems(c *activeOperation) error {
 
 // crossPartition returns whether a query without a partition key may read several partitions, and whether
 // the server merges the results. This depends on the client's headers and the server's options.
-func (s *Service) crossPartition(c *activeOperation) store.CrossPartition {
+func (s *Service) crossPartition(c *activeOperation) store.CrossPartitionMode {
 	switch {
 	case s.opt.ServeCrossPartition || c.in.ServeCross:
 		return store.CrossServe
@@ -65,7 +65,7 @@ func queryFeed[T any](c *activeOperation, f resourceFeed[T]) error {
 	elapsed := func() time.Duration { return wall.Now().Sub(began) }
 	var plan *query.Plan
 	late := c.srv.db.Large(c.ctx, len(text)*store.TextWeight, func() {
-		plan, err = query.Prepare(text, params, query.Info{Lenient: true})
+		plan, err = query.Prepare(text, params, query.ContainerInfo{Lenient: true})
 	})
 	if late != nil {
 		return late

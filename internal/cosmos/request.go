@@ -85,7 +85,7 @@ type RequestHeaders struct {
 	// container now has that name, the response makes the client refresh its cache.
 	CachedRID string
 	RangeIDs  []string // ranges whose addresses are requested; none: all
-	Session   []store.SessionPosition
+	Session   []store.SessionTokenEntry
 
 	IfMatch, IfNoneMatch string // etags; for a change feed, IfNoneMatch is the position to continue from
 	ModifiedSince        string // RFC 1123
@@ -125,7 +125,7 @@ type RequestHeaders struct {
 	Throughput            definition.Throughput
 	ToAutoscale, ToManual bool // an offer's migration
 
-	Imported *store.ImportOptions // import options of a create or an upsert; nil: a normal write
+	Imported *store.ImportedItemTimestamp // import options of a create or an upsert; nil: a normal write
 
 	Supported, Wanted ResponseFormats // formats that the body of the response may have
 }

@@ -59,8 +59,8 @@ func (c Consistency) Allows(name string) error {
 // ParseSessionToken parses a session token: entries {range}:{version}#{lsn}[#{region}={lsn}]* separated by
 // commas. An entry may be preceded by its container's rid and a comma. The oldest clients send
 // {range}:{lsn}. The version is store.Container.SessionVersion.
-func ParseSessionToken(token string) ([]store.SessionPosition, error) {
-	var positions []store.SessionPosition
+func ParseSessionToken(token string) ([]store.SessionTokenEntry, error) {
+	var positions []store.SessionTokenEntry
 	for rest := token; rest != ""; {
 		var entry string
 		entry, rest, _ = strings.Cut(rest, ",")
@@ -75,7 +75,7 @@ func ParseSessionToken(token string) ([]store.SessionPosition, error) {
 		if !found || id == "" || !ok {
 			return nil, BadRequest("The session token provided '" + token + "' is invalid.")
 		}
-		positions = append(positions, store.SessionPosition{Range: id, LSN: lsn, Version: version})
+		positions = append(positions, store.SessionTokenEntry{Range: id, LSN: lsn, Version: version})
 	}
 	return positions, nil
 }

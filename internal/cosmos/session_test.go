@@ -24,7 +24,7 @@ func TestConsistencyLevels(t *testing.T) {
 }
 
 func TestSessionTokens(t *testing.T) {
-	for token, want := range map[string][]store.SessionPosition{
+	for token, want := range map[string][]store.SessionTokenEntry{
 		"0:-1#12":                  {{Range: "0", LSN: 12, Version: -1}},
 		"0:1#12#3=9#4=10":          {{Range: "0", LSN: 12, Version: 1}},
 		"0:-1#12,1:-1#0":           {{Range: "0", LSN: 12, Version: -1}, {Range: "1", Version: -1}},

@@ -122,7 +122,8 @@ func (s *Service) permit(c *activeOperation, g *TokenGrant) error {
 
 // permitInside checks a request inside the token's container, such as one for an item or a script, against
 // the grant. want is the right that the request requires.
-func (s *Service) permitInside(c *activeOperation, p containerRef, g *TokenGrant, want requiredRight) error {
+func (s *Service) permitInside(c *activeOperation, p addressedContainer, g *TokenGrant,
+	want requiredRight) error {
 	if g.Type != "" && (want == needReadAll || want == needWriteAll || g.Type != c.childType()) {
 		return forbidden()
 	}
@@ -159,7 +160,7 @@ func (c *activeOperation) childType() string {
 
 // permitItems checks that the grant covers the partition key and the item of a request. For a request by
 // rid it checks the partition key of the item with that rid.
-func (s *Service) permitItems(c *activeOperation, p containerRef, g *TokenGrant) error {
+func (s *Service) permitItems(c *activeOperation, p addressedContainer, g *TokenGrant) error {
 	single := c.req.Address.N > 2 && c.req.Kind != KindConflict // the address contains the id of an item
 	if !single || g.Type == "" && !p.byRID {
 		// If a batch is not a transaction, its operations may have different partition keys.

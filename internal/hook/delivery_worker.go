@@ -36,7 +36,7 @@ func (e *StatusError) Error() string {
 // deliveryWorker sends one container's events to one endpoint, or its changes to one queue.
 type deliveryWorker struct {
 	*Deliverer
-	sub   store.EventSubscription
+	sub   store.EventDestination
 	end   context.CancelFunc
 	ended chan struct{}
 

@@ -55,7 +55,7 @@ type Deliverer struct {
 	done   sync.WaitGroup
 
 	mu      sync.Mutex
-	workers map[store.EventSubscription]*deliveryWorker
+	workers map[store.EventDestination]*deliveryWorker
 }
 
 // Open starts a Deliverer. Close must be called before the store is closed.
@@ -73,7 +73,7 @@ func Open(o Options) *Deliverer {
 		o.Batch = 100
 	}
 	ctx, end := context.WithCancel(context.Background())
-	d := &Deliverer{o: o, end: end, workers: make(map[store.EventSubscription]*deliveryWorker),
+	d := &Deliverer{o: o, end: end, workers: make(map[store.EventDestination]*deliveryWorker),
 		client: &http.Client{
 			Timeout:       o.Timeout,
 			Transport:     newTransport(o.Allow),
@@ -122,7 +122,7 @@ func (d *Deliverer) run(ctx context.Context) {
 
 // follow ends the workers of removed subscriptions, and then starts those of new ones. A webhook whose
 // secret has changed therefore never has two workers at a time.
-func (d *Deliverer) follow(ctx context.Context, wanted []store.EventSubscription) {
+func (d *Deliverer) follow(ctx context.Context, wanted []store.EventDestination) {
 	d.mu.Lock()
 	var gone []*deliveryWorker
 	for sub, w := range d.workers {
@@ -147,7 +147,7 @@ func (d *Deliverer) follow(ctx context.Context, wanted []store.EventSubscription
 	}
 }
 
-func (d *Deliverer) start(ctx context.Context, sub store.EventSubscription) *deliveryWorker {
+func (d *Deliverer) start(ctx context.Context, sub store.EventDestination) *deliveryWorker {
 	w := &deliveryWorker{Deliverer: d, sub: sub, ended: make(chan struct{})}
 	ctx, w.end = context.WithCancel(ctx)
 	d.done.Go(func() {

@@ -147,9 +147,9 @@ func (g *deliveryFixture) die(from, n int) {
 	g.must(err)
 }
 
-// endpoint is a webhook's HTTP server. It checks each request, responds with the statuses that the test
-// sets, and passes the ids of the received items to the channel got.
-type endpoint struct {
+// webhookTestServer is a webhook's HTTP server for tests. It checks each request, responds with the statuses
+// that the test sets, and passes the ids of the received items to the channel got.
+type webhookTestServer struct {
 	*httptest.Server
 	secret string
 	got    chan []string // ids of each request
@@ -159,8 +159,8 @@ type endpoint struct {
 	bodies  []string
 }
 
-func newEndpoint(t *testing.T, secret string, answers ...int) *endpoint {
-	e := &endpoint{secret: secret, answers: answers, got: make(chan []string, 1000)}
+func newEndpoint(t *testing.T, secret string, answers ...int) *webhookTestServer {
+	e := &webhookTestServer{secret: secret, answers: answers, got: make(chan []string, 1000)}
 	e.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -198,7 +198,7 @@ func newEndpoint(t *testing.T, secret string, answers ...int) *endpoint {
 
 // take waits until the endpoint has received at least n events, and returns the ids of their items in the
 // order in which they came.
-func (e *endpoint) take(n int) (ids []string) {
+func (e *webhookTestServer) take(n int) (ids []string) {
 	for len(ids) < n {
 		ids = append(ids, <-e.got...)
 	}

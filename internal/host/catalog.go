@@ -80,11 +80,11 @@ type catalogHeader struct {
 	Moved string `json:"moved,omitempty"`
 }
 
-// Catalog is the catalog of an instance: the stored records of its databases, containers, queues and
-// topics. Its lock orders all changes of definitions; it is taken before any lock of a tenant, that is, of
-// the document store or of the message store.
-type Catalog struct {
-	in      *Instance
+// DefinitionCatalog is the catalog of an instance: the stored records of its databases, containers, queues
+// and topics. Its lock orders all changes of definitions; it is taken before any lock of a tenant, that is,
+// of the document store or of the message store.
+type DefinitionCatalog struct {
+	in      *EngineInstance
 	eng     engine.Engine
 	lock    Mutex
 	head    catalogHeader // guarded by lock
@@ -93,7 +93,7 @@ type Catalog struct {
 
 // Lock takes the catalog's lock. If another host over the same engine has changed the records, Lock reads
 // them again. It returns the error of ctx or of the engine.
-func (c *Catalog) Lock(ctx context.Context) error {
+func (c *DefinitionCatalog) Lock(ctx context.Context) error {
 	if err := c.lock.Lock(ctx); err != nil {
 		return err
 	}
@@ -104,30 +104,30 @@ func (c *Catalog) Lock(ctx context.Context) error {
 	return err
 }
 
-// TryLock takes the lock if it is free. It does not check for changes by other hosts; a CatalogChange detects
+// TryLock takes the lock if it is free. It does not check for changes by other hosts; a CatalogTxn detects
 // them.
-func (c *Catalog) TryLock() bool { return c.lock.TryLock() }
+func (c *DefinitionCatalog) TryLock() bool { return c.lock.TryLock() }
 
 // Unlock releases the catalog's lock, which Lock or TryLock has taken.
-func (c *Catalog) Unlock() { c.lock.Unlock() }
+func (c *DefinitionCatalog) Unlock() { c.lock.Unlock() }
 
 // Highest returns the highest LSN that a deleted scope can have issued, 0 if there is none. New scopes
 // begin above it, since a client may have stored an LSN of the old scope, under the same name. The caller
 // holds the lock.
-func (c *Catalog) Highest() uint64 { return c.head.Highest }
+func (c *DefinitionCatalog) Highest() uint64 { return c.head.Highest }
 
 // Floor returns a number above all numbers that databases, containers or queues may have had in earlier
 // data which these data replaced, by a restore or because earlier data in memory ended with the process.
 // It returns 0 if there were no earlier data. The caller holds the lock.
-func (c *Catalog) Floor() uint32 { return c.head.Floor }
+func (c *DefinitionCatalog) Floor() uint32 { return c.head.Floor }
 
 // BegunAbove reports whether the numbers that the catalog gives to databases, containers and queues began
 // with Options.FirstNumber instead of 1. The caller holds the lock.
-func (c *Catalog) BegunAbove() bool { return c.head.First > 0 }
+func (c *DefinitionCatalog) BegunAbove() bool { return c.head.First > 0 }
 
 // Current reports whether the records in memory are those that are stored. It returns false while this host
 // is making a change.
-func (c *Catalog) Current(ctx context.Context) (bool, error) {
+func (c *DefinitionCatalog) Current(ctx context.Context) (bool, error) {
 	_, at, err := c.in.get(ctx, CatalogScope(), headKey())
 	return at.Mark == c.version.Load(), err
 }
@@ -136,7 +136,7 @@ func (c *Catalog) Current(ctx context.Context) (bool, error) {
 // change that this host is making. It does not report whether there were any, since another caller may have
 // loaded them at the same time. So a caller that has not found something should look again after any call of
 // CatchUp.
-func (c *Catalog) CatchUp(ctx context.Context) error {
+func (c *DefinitionCatalog) CatchUp(ctx context.Context) error {
 	if current, err := c.Current(ctx); current || err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (c *Catalog) CatchUp(ctx context.Context) error {
 
 // Follow loads into memory the changes that another host has made to the stored catalog. The caller holds the
 // catalog's lock.
-func (c *Catalog) Follow(ctx context.Context) error {
+func (c *DefinitionCatalog) Follow(ctx context.Context) error {
 	if current, err := c.Current(ctx); current || err != nil {
 		return err
 	}
@@ -191,19 +191,19 @@ func readHead(r engine.Reader) (h catalogHeader, version uint64, err error) {
 	return h, version, err
 }
 
-// CatalogChange is a transaction that changes the catalog: the records of databases, containers, queues
+// CatalogTxn is a transaction that changes the catalog: the records of databases, containers, queues
 // and topics. It also issues the numbers that identify new ones.
-type CatalogChange struct {
+type CatalogTxn struct {
 	engine.Txn
 	head    catalogHeader
 	changed bool
 }
 
-// Highest returns the highest LSN that a deleted scope can have issued: see Catalog.Highest.
-func (t *CatalogChange) Highest() uint64 { return t.head.Highest }
+// Highest returns the highest LSN that a deleted scope can have issued: see DefinitionCatalog.Highest.
+func (t *CatalogTxn) Highest() uint64 { return t.head.Highest }
 
 // Number issues a number for a database, container or queue that has never been used in the catalog.
-func (t *CatalogChange) Number() uint32 {
+func (t *CatalogTxn) Number() uint32 {
 	n := t.head.Next
 	t.head.Next++
 	t.changed = true
@@ -212,7 +212,7 @@ func (t *CatalogChange) Number() uint32 {
 
 // RecordHighest records the highest LSN that the partition ranges or queues dropped by this change have
 // issued, so that those created later can begin above it.
-func (t *CatalogChange) RecordHighest(lsn uint64) {
+func (t *CatalogTxn) RecordHighest(lsn uint64) {
 	if lsn > t.head.Highest {
 		t.head.Highest, t.changed = lsn, true
 	}
@@ -220,7 +220,7 @@ func (t *CatalogChange) RecordHighest(lsn uint64) {
 
 // RecordNumber makes all numbers issued from now on higher than n, which the caller has chosen itself for
 // a database, container or queue.
-func (t *CatalogChange) RecordNumber(n uint32) {
+func (t *CatalogTxn) RecordNumber(n uint32) {
 	if n >= t.head.Next {
 		t.head.Next, t.changed = n+1, true
 	}
@@ -228,15 +228,16 @@ func (t *CatalogChange) RecordNumber(n uint32) {
 
 // Change runs fn in one transaction over the catalog's scope and the given ones. The caller holds the lock.
 // fn may run more than once. The error is the engine's, that of fn, or ErrCatalogMoved.
-func (c *Catalog) Change(ctx context.Context, fn func(t *CatalogChange) error, scopes ...[]byte) error {
-	var t CatalogChange
+func (c *DefinitionCatalog) Change(ctx context.Context, fn func(t *CatalogTxn) error,
+	scopes ...[]byte) error {
+	var t CatalogTxn
 	version := c.version.Load()
 	_, err := c.eng.Update(ctx, append([][]byte{CatalogScope()}, scopes...), func(txn engine.Txn) error {
 		if txn.Mark(CatalogScope()) != version {
 			return ErrCatalogMoved
 		}
 		txn.SetMark(CatalogScope(), version+1)
-		t = CatalogChange{Txn: txn, head: c.head}
+		t = CatalogTxn{Txn: txn, head: c.head}
 		if err := fn(&t); err != nil || !t.changed {
 			return err
 		}
@@ -264,7 +265,7 @@ func NextNumber(r engine.Reader) (uint32, error) {
 
 // load reads the catalog's first record, or creates it if the engine has no data. For data that this program
 // must not open it fails with the error of catalogHeader.readable.
-func (c *Catalog) load(ctx context.Context) error {
+func (c *DefinitionCatalog) load(ctx context.Context) error {
 	for {
 		err := c.eng.View(ctx, func(r engine.Reader) error {
 			h, version, err := readHead(r)
@@ -305,12 +306,12 @@ func (h *catalogHeader) readable() error {
 }
 
 // begin writes the catalog's first record, catalogHeader, into an engine without data.
-func (c *Catalog) begin(ctx context.Context) error {
+func (c *DefinitionCatalog) begin(ctx context.Context) error {
 	incarnation, err := newIncarnation()
 	if err != nil {
 		return err
 	}
-	return c.Change(ctx, func(t *CatalogChange) error {
+	return c.Change(ctx, func(t *CatalogTxn) error {
 		t.head, t.changed = catalogHeader{Format: formatVersion, Incarnation: incarnation, Next: 1}, true
 		if first := c.in.opts.FirstNumber; first > 1 {
 			t.head.Next, t.head.First, t.head.Floor = first, first, first
@@ -320,7 +321,7 @@ func (c *Catalog) begin(ctx context.Context) error {
 }
 
 // newIncarnation returns a random number that identifies the data of a new instance: see
-// Instance.Incarnation.
+// EngineInstance.Incarnation.
 func newIncarnation() (uint32, error) {
 	var b [4]byte
 	_, err := rand.Read(b[:])

@@ -21,7 +21,7 @@ type certAuthorityRecord struct {
 
 // ChangeAuthority calls fn with the stored authority, or with nil if there is none. It stores the result of
 // fn unless that is nil. fn may run more than once; the last run counts.
-func (in *Instance) ChangeAuthority(ctx context.Context, fn func(stored []byte) ([]byte, error)) error {
+func (in *EngineInstance) ChangeAuthority(ctx context.Context, fn func(stored []byte) ([]byte, error)) error {
 	run := func(r engine.Reader) (changed []byte, err error) {
 		v, err := r.Get(ownKey(0, authorityName))
 		if errors.Is(err, engine.ErrNotFound) {
@@ -45,7 +45,7 @@ func (in *Instance) ChangeAuthority(ctx context.Context, fn func(stored []byte) 
 		if err = in.catalog.Lock(ctx); err != nil {
 			return err
 		}
-		err = in.catalog.Change(ctx, func(t *CatalogChange) error {
+		err = in.catalog.Change(ctx, func(t *CatalogTxn) error {
 			changed, err := run(t)
 			if err != nil || changed == nil {
 				return err

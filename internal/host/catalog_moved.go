@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// ErrCatalogMoved is returned by a CatalogChange if another host has changed the catalog since the lock was
+// ErrCatalogMoved is returned by a CatalogTxn if another host has changed the catalog since the lock was
 // taken. Nothing was written. A retry uses the stored records.
 var ErrCatalogMoved = errors.New("host: another host has changed the catalog meanwhile")
 

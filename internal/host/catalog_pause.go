@@ -25,7 +25,7 @@ type reaperPauseRecord struct {
 
 // Paused reports whether one of the servers that share the data has paused the purging of a container. number
 // is the container's number in the catalog; 0 stands for all data.
-func (in *Instance) Paused(number uint32) bool {
+func (in *EngineInstance) Paused(number uint32) bool {
 	list := in.pauses.Load()
 	return list != nil && slices.Contains(*list, number)
 }
@@ -33,7 +33,7 @@ func (in *Instance) Paused(number uint32) bool {
 // SharePause stores, for all servers that share the data, that the purging of a container is paused or no
 // longer paused. number is the container's number in the catalog; 0 stands for all data. The other servers
 // follow within a second. If the engine cannot be shared, SharePause does nothing.
-func (in *Instance) SharePause(ctx context.Context, number uint32, paused bool) error {
+func (in *EngineInstance) SharePause(ctx context.Context, number uint32, paused bool) error {
 	if !in.Shared() {
 		return nil
 	}
@@ -43,7 +43,7 @@ func (in *Instance) SharePause(ctx context.Context, number uint32, paused bool) 
 	defer in.catalog.Unlock()
 	key := ownKey(number, pauseName)
 	var list []uint32
-	err := in.catalog.Change(ctx, func(t *CatalogChange) error {
+	err := in.catalog.Change(ctx, func(t *CatalogTxn) error {
 		t.Delete(key)
 		if paused {
 			if err := SetRecord(t, key, reaperPauseRecord{in.ServerID()}); err != nil {
@@ -60,18 +60,18 @@ func (in *Instance) SharePause(ctx context.Context, number uint32, paused bool) 
 
 // openPauses is called when a server that shares its data starts. It loads for which containers purging is
 // paused, and resumes purging where the server that paused it has ended without resuming it.
-func (in *Instance) openPauses(ctx context.Context) error {
+func (in *EngineInstance) openPauses(ctx context.Context) error {
 	list, err := in.Servers(ctx)
 	if err != nil || !in.Shared() {
 		return err
 	}
 	return in.endPauses(ctx, func(owner string) bool {
-		return !slices.ContainsFunc(list, func(s Server) bool { return s.ID == owner })
+		return !slices.ContainsFunc(list, func(s RunningServer) bool { return s.ID == owner })
 	})
 }
 
 // followPauses loads into memory, from the state of r, where purging is paused.
-func (in *Instance) followPauses(r engine.Reader) error {
+func (in *EngineInstance) followPauses(r engine.Reader) error {
 	if !in.Shared() {
 		return nil
 	}
@@ -85,7 +85,7 @@ func (in *Instance) followPauses(r engine.Reader) error {
 
 // endPauses resumes purging where it was paused at a server for which ended returns true: it deletes the
 // records. The caller holds the catalog's lock, or is the only user of the instance.
-func (in *Instance) endPauses(ctx context.Context, ended func(owner string) bool) error {
+func (in *EngineInstance) endPauses(ctx context.Context, ended func(owner string) bool) error {
 	var found, left []uint32
 	read := func(r engine.Reader) error {
 		found, left = nil, nil
@@ -101,7 +101,7 @@ func (in *Instance) endPauses(ctx context.Context, ended func(owner string) bool
 		in.pauses.Store(&left)
 		return err
 	}
-	err := in.catalog.Change(ctx, func(t *CatalogChange) error {
+	err := in.catalog.Change(ctx, func(t *CatalogTxn) error {
 		err := read(t)
 		for _, number := range found {
 			t.Delete(ownKey(number, pauseName))

@@ -19,12 +19,12 @@ import (
 // further behind, Open fails.
 const maxStepBack = 5 * time.Minute
 
-// Clock is a data clock. It never returns a time before one that it has returned or stored, unless its
-// owner sets it back: after a small step back of the underlying clock it stops until that clock has caught
-// up. So an item that has expired for a reader stays expired. It returns seconds, milliseconds or both;
-// neither ever decreases by itself.
-type Clock struct {
-	in     *Instance
+// NonDecreasingClock is a data clock. It never returns a time before one that it has returned or stored,
+// unless its owner sets it back: after a small step back of the underlying clock it stops until that clock
+// has caught up. So an item that has expired for a reader stays expired. It returns seconds, milliseconds or
+// both; neither ever decreases by itself.
+type NonDecreasingClock struct {
+	in     *EngineInstance
 	number uint32 // number of the group; 0: the server's clock
 	of     string // name of the owner, for errors; empty for the server's clock
 	base   ttl.Clock
@@ -39,7 +39,7 @@ type Clock struct {
 // so far. It loads the floor before it reads the underlying clock, and replaces the floor only if it is still
 // the same pointer. So a call that runs while the clock is set back cannot raise the new floor to the old
 // time.
-func (c *Clock) Seconds() int64 {
+func (c *NonDecreasingClock) Seconds() int64 {
 	for {
 		floor := c.floor.Load()
 		t := c.base.Now().Unix()
@@ -56,7 +56,7 @@ func (c *Clock) Seconds() int64 {
 // Millis returns the current time in milliseconds since 1970. It is never before the second that Seconds
 // returns. While setBack moves the clock back, it replaces the lower bound of seconds first, so that Millis
 // does not store a lower bound computed from the old one.
-func (c *Clock) Millis() int64 {
+func (c *NonDecreasingClock) Millis() int64 {
 	for {
 		floor := c.millis.Load()
 		second := c.Seconds()
@@ -71,7 +71,7 @@ func (c *Clock) Millis() int64 {
 }
 
 // Time returns the clock's current time, with fractions of a second unless the underlying clock is behind.
-func (c *Clock) Time() time.Time {
+func (c *NonDecreasingClock) Time() time.Time {
 	t, now := c.base.Now(), c.Seconds()
 	if t.Unix() >= now {
 		return t
@@ -84,7 +84,7 @@ func (c *Clock) Time() time.Time {
 // shared engine must not use a time before At when it decides which items have expired: another server may
 // already have answered a read with that later time, and an item that has expired there must not appear
 // again.
-func (c *Clock) At(now int64) time.Time {
+func (c *NonDecreasingClock) At(now int64) time.Time {
 	if now == 0 {
 		return time.Time{}
 	}
@@ -96,10 +96,10 @@ func (c *Clock) At(now int64) time.Time {
 }
 
 // Raise prevents the clock from returning a second before t, because stored data have that time.
-func (c *Clock) Raise(t int64) { raise(&c.floor, t) }
+func (c *NonDecreasingClock) Raise(t int64) { raise(&c.floor, t) }
 
 // RaiseMillis prevents the clock from returning a millisecond before t, because stored data have that time.
-func (c *Clock) RaiseMillis(t int64) {
+func (c *NonDecreasingClock) RaiseMillis(t int64) {
 	raise(&c.millis, t)
 	c.Raise(t / 1000)
 }
@@ -114,25 +114,25 @@ func raise(at *atomic.Pointer[int64], t int64) {
 }
 
 // setBack sets the clock back to t. The underlying clock has been set to t already.
-func (c *Clock) setBack(t time.Time) {
+func (c *NonDecreasingClock) setBack(t time.Time) {
 	second, milli := t.Unix(), t.UnixMilli()
 	c.floor.Store(&second)
 	c.millis.Store(&milli)
 }
 
 // isAhead reports whether the clock has returned a time after t.
-func (c *Clock) isAhead(t time.Time) bool {
+func (c *NonDecreasingClock) isAhead(t time.Time) bool {
 	told := c.millis.Load()
 	return t.Unix() < c.Seconds() || told != nil && t.UnixMilli() < *told
 }
 
 // Base returns the underlying clock. Timers for a moment of this clock are set on it.
-func (c *Clock) Base() ttl.Clock { return c.base }
+func (c *NonDecreasingClock) Base() ttl.Clock { return c.base }
 
 // State returns the clock's state. own is true if the clock is independent of the server's clock, and false
 // if the state is that of the server's clock. For the system's clock the state is the current time at rate
 // 1.
-func (c *Clock) State() (s ttl.ClockState, own bool) {
+func (c *NonDecreasingClock) State() (s ttl.ClockState, own bool) {
 	if c.number != 0 && !c.own.Load() {
 		s, _ = c.in.clock.State()
 		return s, false
@@ -145,11 +145,11 @@ func (c *Clock) State() (s ttl.ClockState, own bool) {
 
 // Own reports whether the clock of a database (or of another group of data) has its own time, rather than
 // that of the server's clock.
-func (c *Clock) Own() bool { return c.own.Load() }
+func (c *NonDecreasingClock) Own() bool { return c.own.Load() }
 
 // virtual returns the virtual clock under this one, or nil if the underlying clock is the system's, which
 // cannot be moved.
-func (c *Clock) virtual() *ttl.VirtualClock {
+func (c *NonDecreasingClock) virtual() *ttl.VirtualClock {
 	v, _ := c.base.(*ttl.VirtualClock)
 	return v
 }
@@ -167,7 +167,7 @@ func (e *ClockBehindError) Error() string {
 
 // CheckStepBack returns a *ClockBehindError if the underlying clock is more than maxStepBack (five
 // minutes) behind the latest time that is stored with the data.
-func (c *Clock) CheckStepBack() error {
+func (c *NonDecreasingClock) CheckStepBack() error {
 	floor, now := c.floor.Load(), c.base.Now()
 	if floor == nil || time.Unix(*floor, 0).Sub(now) <= maxStepBack {
 		return nil
@@ -179,17 +179,17 @@ func (c *Clock) CheckStepBack() error {
 // that of the database (or other group of data) with this number, if it has its own clock.
 func clockKey(number uint32) []byte { return ownKey(number, "clock") }
 
-// Clock returns the server's clock.
-func (in *Instance) Clock() *Clock { return &in.clock }
+// NonDecreasingClock returns the server's clock.
+func (in *EngineInstance) Clock() *NonDecreasingClock { return &in.clock }
 
 // Virtual reports whether the clocks can be moved.
-func (in *Instance) Virtual() bool { return in.clock.virtual() != nil }
+func (in *EngineInstance) Virtual() bool { return in.clock.virtual() != nil }
 
 // NewClock creates a clock for a group of data, such as a database. It follows the server's clock until Set
 // gives it a time of its own. number is the catalog's number of the group; of describes the owner in errors
 // ("of the database shop").
-func (in *Instance) NewClock(number uint32, of string) *Clock {
-	c := &Clock{in: in, number: number, of: of, base: in.clock.base}
+func (in *EngineInstance) NewClock(number uint32, of string) *NonDecreasingClock {
+	c := &NonDecreasingClock{in: in, number: number, of: of, base: in.clock.base}
 	if v := in.clock.virtual(); v != nil {
 		c.base = ttl.NewVirtualClock(v)
 	}
@@ -198,7 +198,7 @@ func (in *Instance) NewClock(number uint32, of string) *Clock {
 
 // LoadClock creates the clock of a stored group of data, such as a database, in its stored state: see
 // NewClock.
-func (in *Instance) LoadClock(r engine.Reader, number uint32, of string) (*Clock, error) {
+func (in *EngineInstance) LoadClock(r engine.Reader, number uint32, of string) (*NonDecreasingClock, error) {
 	c := in.NewClock(number, of)
 	if c.virtual() == nil {
 		return c, nil
@@ -212,7 +212,7 @@ func (in *Instance) LoadClock(r engine.Reader, number uint32, of string) (*Clock
 
 // Copy gives this clock, which nobody uses yet, the state of another clock, unless the other one follows its
 // server's clock.
-func (c *Clock) Copy(other *Clock) error {
+func (c *NonDecreasingClock) Copy(other *NonDecreasingClock) error {
 	if s, own := other.State(); own && c.virtual() != nil {
 		return c.take(s)
 	}
@@ -221,14 +221,14 @@ func (c *Clock) Copy(other *Clock) error {
 
 // take gives the clock of a database (or of another group of data) the state s, so that it no longer
 // follows the server's clock.
-func (c *Clock) take(s ttl.ClockState) error {
+func (c *NonDecreasingClock) take(s ttl.ClockState) error {
 	c.own.Store(true)
 	return c.virtual().Rebase(c.in.clock.virtual().Base(), s)
 }
 
 // Keep stores the state of the clock of a database (or of another group of data) with the change of the
 // catalog that creates the database. It does nothing if the clock follows the server's.
-func (c *Clock) Keep(t *CatalogChange) error {
+func (c *NonDecreasingClock) Keep(t *CatalogTxn) error {
 	if s, own := c.State(); own {
 		return setClock(t, c.number, s)
 	}
@@ -237,10 +237,10 @@ func (c *Clock) Keep(t *CatalogChange) error {
 
 // Forget deletes the stored state of the clock of a database (or of another group of data), with the
 // change of the catalog that drops the database.
-func (c *Clock) Forget(t *CatalogChange) { dropClock(t, c.number) }
+func (c *NonDecreasingClock) Forget(t *CatalogTxn) { dropClock(t, c.number) }
 
 // restore sets the server's virtual clock to the stored state.
-func (c *Clock) restore(r engine.Reader) error {
+func (c *NonDecreasingClock) restore(r engine.Reader) error {
 	v := c.virtual()
 	if v == nil {
 		return nil
@@ -253,7 +253,7 @@ func (c *Clock) restore(r engine.Reader) error {
 }
 
 // followClocks sets the clocks to their stored states, which another server may have changed.
-func (in *Instance) followClocks(r engine.Reader) error {
+func (in *EngineInstance) followClocks(r engine.Reader) error {
 	if !in.Shared() || !in.Virtual() {
 		return nil
 	}
@@ -279,7 +279,7 @@ func (in *Instance) followClocks(r engine.Reader) error {
 
 // followStored sets the clock of a group of data (a database, for example) to its stored state, or makes it
 // follow the server's clock if the group has none.
-func (c *Clock) followStored(r engine.Reader) error {
+func (c *NonDecreasingClock) followStored(r engine.Reader) error {
 	s, found, err := readClock(r, c.number)
 	if err != nil {
 		return err
@@ -298,7 +298,7 @@ func (c *Clock) followStored(r engine.Reader) error {
 // movedBack lets the clock return earlier times than before if another server has set it back. before is
 // the time that the clock showed before its stored state was read again. The other server has checked that
 // nothing is stored with a later time.
-func (c *Clock) movedBack(before time.Time) {
+func (c *NonDecreasingClock) movedBack(before time.Time) {
 	// A smaller difference is only an error of rounding in the computation of the time.
 	if now := c.base.Now(); before.Sub(now) >= time.Millisecond {
 		c.setBack(now)

@@ -31,8 +31,9 @@ func (e *ClockTooFarBackError) Error() string {
 
 // SetClock moves the server's virtual clock, with all group clocks that follow it, and makes the new state
 // durable. It may set the clock back, but not before any stored moment or before the expiry of an item. It
-// fails with ErrSystemClock, *ttl.ClockChangeError and *ClockTooFarBackError.
-func (in *Instance) SetClock(ctx context.Context, change ttl.ClockChange) (ttl.ClockState, error) {
+// fails with ErrSystemClock, *ttl.InvalidClockChangeError and *ClockTooFarBackError.
+func (in *EngineInstance) SetClock(ctx context.Context,
+	change ttl.ClockChangeRequest) (ttl.ClockState, error) {
 	v := in.clock.virtual()
 	if v == nil {
 		return ttl.ClockState{}, ErrSystemClock
@@ -49,7 +50,7 @@ func (in *Instance) SetClock(ctx context.Context, change ttl.ClockChange) (ttl.C
 	err = m.run(ctx, next.At, func() error {
 		// The clock moves only once the move is stored. So no caller can read the new time of a move that
 		// then fails.
-		err := in.catalog.Change(ctx, func(t *CatalogChange) error {
+		err := in.catalog.Change(ctx, func(t *CatalogTxn) error {
 			if err := in.onlyServer(t); err != nil {
 				return err
 			}
@@ -67,20 +68,20 @@ func (in *Instance) SetClock(ctx context.Context, change ttl.ClockChange) (ttl.C
 }
 
 // followers returns the clocks of groups that follow the server's.
-func (in *Instance) followers() (list []*Clock) {
+func (in *EngineInstance) followers() (list []*NonDecreasingClock) {
 	for _, r := range in.tenants {
 		if r.ClockObserver != nil {
 			list = append(list, r.ClockObserver.Clocks()...)
 		}
 	}
-	return slices.DeleteFunc(list, (*Clock).Own)
+	return slices.DeleteFunc(list, (*NonDecreasingClock).Own)
 }
 
 // Set moves the clock of a group of data (a database, for example). The first call gives the group its own
 // clock, which begins as the server's and is then independent of it. exists is called with the catalog's
 // lock held and checks that the group still exists. The errors are those of SetClock and of exists.
-func (c *Clock) Set(ctx context.Context, change ttl.ClockChange, exists func() error) (ttl.ClockState,
-	error) {
+func (c *NonDecreasingClock) Set(ctx context.Context, change ttl.ClockChangeRequest,
+	exists func() error) (ttl.ClockState, error) {
 	v := c.virtual()
 	if v == nil {
 		return ttl.ClockState{}, ErrSystemClock
@@ -95,7 +96,7 @@ func (c *Clock) Set(ctx context.Context, change ttl.ClockChange, exists func() e
 	if err != nil {
 		return ttl.ClockState{}, err
 	}
-	m := clockMove{in: c.in, clocks: []*Clock{c}, back: change.Back()}
+	m := clockMove{in: c.in, clocks: []*NonDecreasingClock{c}, back: change.Back()}
 	if err := m.run(ctx, next.At, func() error { return c.change(ctx, base, &next, exists) }); err != nil {
 		return ttl.ClockState{}, err
 	}
@@ -105,7 +106,7 @@ func (c *Clock) Set(ctx context.Context, change ttl.ClockChange, exists func() e
 // Follow makes the clock of a group follow the server's again. It fails with ErrSystemClock, with a
 // *ClockTooFarBackError if the server's clock is before a moment stored in the group, and with the error of
 // exists, which Follow calls to check that the group has not been deleted.
-func (c *Clock) Follow(ctx context.Context, exists func() error) error {
+func (c *NonDecreasingClock) Follow(ctx context.Context, exists func() error) error {
 	if c.virtual() == nil {
 		return ErrSystemClock
 	}
@@ -114,18 +115,19 @@ func (c *Clock) Follow(ctx context.Context, exists func() error) error {
 	}
 	defer c.in.catalog.Unlock()
 	server := c.in.clock.virtual()
-	m := clockMove{in: c.in, clocks: []*Clock{c}, back: true}
+	m := clockMove{in: c.in, clocks: []*NonDecreasingClock{c}, back: true}
 	return m.run(ctx, server.Now(), func() error { return c.change(ctx, server, nil, exists) })
 }
 
 // change sets the underlying clock (base) and the state of the clock of a group of data, such as a
 // database, and makes them durable. If own is nil the clock follows the base. exists returns an error if
 // the group has been deleted; then change does nothing. The caller holds the catalog's lock.
-func (c *Clock) change(ctx context.Context, base ttl.Clock, own *ttl.ClockState, exists func() error) error {
+func (c *NonDecreasingClock) change(ctx context.Context, base ttl.Clock, own *ttl.ClockState,
+	exists func() error) error {
 	if err := exists(); err != nil {
 		return err
 	}
-	err := c.in.catalog.Change(ctx, func(t *CatalogChange) error {
+	err := c.in.catalog.Change(ctx, func(t *CatalogTxn) error {
 		if err := c.in.onlyServer(t); err != nil {
 			return err
 		}
@@ -147,7 +149,7 @@ func (c *Clock) change(ctx context.Context, base ttl.Clock, own *ttl.ClockState,
 
 // serverScopes returns the scopes that a transaction must lock so that no server can join or leave while it
 // runs. It returns none if there can be only one server.
-func (in *Instance) serverScopes() [][]byte {
+func (in *EngineInstance) serverScopes() [][]byte {
 	if !in.Shared() {
 		return nil
 	}
@@ -156,12 +158,12 @@ func (in *Instance) serverScopes() [][]byte {
 
 // onlyServer fails with ErrSeveralServers if another server shares the data. A server that starts later reads
 // the state of the clocks after it has registered.
-func (in *Instance) onlyServer(t engine.Txn) error {
+func (in *EngineInstance) onlyServer(t engine.Txn) error {
 	if !in.Shared() {
 		return nil
 	}
 	list, err := in.membership.read(t)
-	if err == nil && slices.ContainsFunc(list, func(s Server) bool { return !s.Self }) {
+	if err == nil && slices.ContainsFunc(list, func(s RunningServer) bool { return !s.Self }) {
 		err = ErrSeveralServers
 	}
 	return err
@@ -169,19 +171,19 @@ func (in *Instance) onlyServer(t engine.Txn) error {
 
 // saveClock stores the state of the server's virtual clock. Clocks of databases (or of other groups of
 // data) are stored when they are changed. The caller holds the catalog's lock.
-func (in *Instance) saveClock(ctx context.Context) error {
+func (in *EngineInstance) saveClock(ctx context.Context) error {
 	v := in.clock.virtual()
 	if v == nil {
 		return nil
 	}
-	return in.catalog.Change(ctx, func(t *CatalogChange) error { return setClock(t, 0, v.State()) })
+	return in.catalog.Change(ctx, func(t *CatalogTxn) error { return setClock(t, 0, v.State()) })
 }
 
 // clockMove is a change of several clocks, for example the server's and those of databases that follow it,
 // to the same time. The caller holds the catalog's lock.
 type clockMove struct {
-	in     *Instance
-	clocks []*Clock
+	in     *EngineInstance
+	clocks []*NonDecreasingClock
 	back   bool // the clocks may go back
 }
 
@@ -189,7 +191,7 @@ type clockMove struct {
 // that store a time of these clocks, and checks that no later time is stored. So an operation has either
 // stored its time before the check, or reads the clock after the move.
 func (m *clockMove) run(ctx context.Context, to time.Time, move func() error) error {
-	back := m.back && slices.ContainsFunc(m.clocks, func(c *Clock) bool { return c.isAhead(to) })
+	back := m.back && slices.ContainsFunc(m.clocks, func(c *NonDecreasingClock) bool { return c.isAhead(to) })
 	if back {
 		release, err := m.hold(ctx)
 		if err != nil {

@@ -51,15 +51,15 @@ func TestClockGoesBack(t *testing.T) {
 func TestClockMoveRefused(t *testing.T) {
 	w := newTestHost(t, host.Options{ManualReaper: true})
 	back := -time.Second
-	var bad *ttl.ClockChangeError
-	if _, err := w.h.Instance().SetClock(t.Context(), ttl.ClockChange{Advance: &back}); !errors.As(err,
+	var bad *ttl.InvalidClockChangeError
+	if _, err := w.h.Instance().SetClock(t.Context(), ttl.ClockChangeRequest{Advance: &back}); !errors.As(err,
 		&bad) {
 		t.Fatal(err)
 	}
 	w.must(w.h.Close())
 	w.real = true
 	w.open()
-	if _, err := w.h.Instance().SetClock(t.Context(), ttl.ClockChange{}); !errors.Is(err,
+	if _, err := w.h.Instance().SetClock(t.Context(), ttl.ClockChangeRequest{}); !errors.Is(err,
 		host.ErrSystemClock) {
 		t.Fatal(err)
 	}
@@ -93,13 +93,13 @@ func TestClockBehind(t *testing.T) {
 // has ended, and then fail because the stored time of the write is later.
 func TestClockWaitsForWrites(t *testing.T) {
 	g := &gatedParticipant{gate: host.NewGate()}
-	tenant := with(host.TenantState{ClockObserver: g})
+	tenant := with(host.OpenedTenant{ClockObserver: g})
 	w := newTestHost(t, host.Options{ManualReaper: true}, tenant)
 	w.advance(time.Minute)
 	w.must(g.gate.Share(t.Context()))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := w.h.Instance().SetClock(ctx, ttl.ClockChange{Set: &start}); !errors.Is(err,
+	if _, err := w.h.Instance().SetClock(ctx, ttl.ClockChangeRequest{Set: &start}); !errors.Is(err,
 		context.Canceled) {
 		t.Fatal(err)
 	}
@@ -119,33 +119,34 @@ func TestClockWaitsForWrites(t *testing.T) {
 // gate shared, to imitate a running write.
 type gatedParticipant struct {
 	gate   host.Gate
-	clocks []*host.Clock
+	clocks []*host.NonDecreasingClock
 	latest host.StoredMoment // guarded by gate
-	moved  []*host.Clock
+	moved  []*host.NonDecreasingClock
 }
 
-func (g *gatedParticipant) Clocks() []*host.Clock { return g.clocks }
-func (g *gatedParticipant) Hold(ctx context.Context, _ []*host.Clock) (func(), error) {
+func (g *gatedParticipant) Clocks() []*host.NonDecreasingClock { return g.clocks }
+func (g *gatedParticipant) Hold(ctx context.Context, _ []*host.NonDecreasingClock) (func(), error) {
 	return g.gate.Open, g.gate.Shut(ctx)
 }
-func (g *gatedParticipant) Latest([]*host.Clock) host.StoredMoment { return g.latest }
-func (g *gatedParticipant) Expired(context.Context, []*host.Clock, time.Time) (host.StoredMoment, error) {
+func (g *gatedParticipant) Latest([]*host.NonDecreasingClock) host.StoredMoment { return g.latest }
+func (g *gatedParticipant) Expired(context.Context, []*host.NonDecreasingClock,
+	time.Time) (host.StoredMoment, error) {
 	return host.StoredMoment{}, nil
 }
-func (g *gatedParticipant) Moved(clocks []*host.Clock) { g.moved = clocks }
+func (g *gatedParticipant) Moved(clocks []*host.NonDecreasingClock) { g.moved = clocks }
 
 // TestClocksOfGroups checks the clock of a group of data, such as a database: it follows the server's
 // clock until Set gives it a time of its own, and again after Follow.
 func TestClocksOfGroups(t *testing.T) {
 	g := &gatedParticipant{gate: host.NewGate()}
-	tenant := with(host.TenantState{ClockObserver: g})
+	tenant := with(host.OpenedTenant{ClockObserver: g})
 	w := newTestHost(t, host.Options{ManualReaper: true}, tenant)
 	in := w.h.Instance()
 	one, two := in.NewClock(101, "of one"), in.NewClock(102, "of two")
-	g.clocks = []*host.Clock{one, two}
+	g.clocks = []*host.NonDecreasingClock{one, two}
 	there := func() error { return nil }
 	hour := time.Hour
-	_, err := one.Set(t.Context(), ttl.ClockChange{Advance: &hour}, there)
+	_, err := one.Set(t.Context(), ttl.ClockChangeRequest{Advance: &hour}, there)
 	w.must(err)
 	if !one.Own() || two.Own() || !one.Time().Equal(start.Add(hour)) || !two.Time().Equal(start) {
 		t.Fatalf("%s and %s", one.Time(), two.Time())

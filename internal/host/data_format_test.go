@@ -73,7 +73,7 @@ func (w *testHost) snapshotNames() (names []string) {
 // is upgraded when it is restored or opened.
 func TestUpgrade(t *testing.T) {
 	testdisk.Pebble(t, "snapshots")
-	step := &upgradingTenant{Tenant: with(host.TenantState{})}
+	step := &upgradingTenant{Tenant: with(host.OpenedTenant{})}
 	w := newTestHost(t, host.Options{ManualReaper: true}, step)
 	w.add("one", 1<<40)
 	if got := w.h.Format(); got != (host.DataFormat{Found: 3, Current: 3}) || step.runs != 0 {
@@ -105,7 +105,7 @@ func TestUpgrade(t *testing.T) {
 	check("opened again", 1, 3)
 	w.must(w.h.Restore(t.Context(), kept))
 	check("restored", 2, 2)
-	w.must(w.h.WithSnapshot(t.Context(), kept, nil, func(_ context.Context, then *host.Instance) error {
+	w.must(w.h.WithSnapshot(t.Context(), kept, nil, func(_ context.Context, then *host.EngineInstance) error {
 		return then.Engine().View(t.Context(), func(r engine.Reader) error {
 			_, err := r.Get(stepKey)
 			return err
@@ -118,7 +118,7 @@ func TestUpgrade(t *testing.T) {
 // snapshot still has the data from before the first attempt.
 func TestUpgradeFails(t *testing.T) {
 	testdisk.Pebble(t, "snapshots")
-	step := &upgradingTenant{Tenant: with(host.TenantState{}), err: errBroken}
+	step := &upgradingTenant{Tenant: with(host.OpenedTenant{}), err: errBroken}
 	w := newTestHost(t, host.Options{ManualReaper: true}, step)
 	w.must(w.h.Close())
 	w.setFormat(2, 0)
@@ -149,7 +149,7 @@ func TestUpgradeRefused(t *testing.T) {
 		{4, 0, engine.ErrNewerFormat},
 		{2, 'z', engine.ErrOlderFormat}, // nobody knows whether these records have a step
 	} {
-		step := &upgradingTenant{Tenant: with(host.TenantState{})}
+		step := &upgradingTenant{Tenant: with(host.OpenedTenant{})}
 		w := newTestHost(t, host.Options{ManualReaper: true}, step)
 		w.must(w.h.Close())
 		w.setFormat(c.format, c.kind)

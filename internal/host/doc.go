@@ -5,14 +5,15 @@
 //
 // # Host, instance, tenant
 //
-// A Host is open from Open to Close. It holds one Instance at a time: an engine with its data, and the state
-// in memory that belongs to the data. Restore replaces the Instance and keeps the Host. So no operation can
-// read from two states of the data: an operation that still holds an Instance replaced by Restore fails with
-// engine.ErrClosed on its next engine call.
+// A Host is open from Open to Close. It holds one EngineInstance at a time: an engine with its data, and the
+// state in memory that belongs to the data. Restore replaces the EngineInstance and keeps the Host. So no
+// operation can read from two states of the data: an operation that still holds an EngineInstance replaced by
+// Restore fails with engine.ErrClosed on its next engine call.
 //
-// A Tenant is a kind of data. It declares its KeySpace and is opened in each Instance, where it reads its
-// stored data. Its state in the Instance is its TenantState. The host calls the parts of the TenantState for
-// operations that concern all tenants: the reaper's rounds, moving a clock, snapshots, closing.
+// A Tenant is a kind of data. It declares its KeySpace and is opened in each EngineInstance, where it reads
+// its stored data. Its state in the EngineInstance is its OpenedTenant. The host calls the parts of the
+// OpenedTenant for operations that concern all tenants: the reaper's rounds, moving a clock, snapshots,
+// closing.
 //
 // # What the host owns
 //
@@ -31,9 +32,9 @@
 // # Several hosts on one engine
 //
 // The catalog is cached in memory, and its scope's mark counts its changes. If another host has changed the
-// catalog, Catalog.Lock reads the records again (TenantState.Reload). If another host changes it while the
-// lock is held, a CatalogChange fails with ErrCatalogMoved. For other data that a tenant caches, the tenant
-// uses the marks of its own scopes.
+// catalog, DefinitionCatalog.Lock reads the records again (OpenedTenant.Reload). If another host changes it
+// while the lock is held, a CatalogTxn fails with ErrCatalogMoved. For other data that a tenant caches, the
+// tenant uses the marks of its own scopes.
 //
 // If the engine says that other processes may have its data open (engine.SharedEngine), the hosts are servers
 // of one set of data:

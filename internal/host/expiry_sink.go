@@ -71,25 +71,25 @@ type LockOrderedSink struct {
 	First bool
 }
 
-// expirySinkTable maps each kind of ExpirySink (container or queue, for example) to the tenant that has
-// sinks of this kind: the document store or the message store.
-type expirySinkTable map[string]expirySinkKind
+// expirySinkFinders maps each kind of ExpirySink (container or queue, for example) to what finds sinks of
+// this kind: a function of the document store or of the message store.
+type expirySinkFinders map[string]expirySinkFinder
 
-// expirySinkKind is a kind of expiry sink: the index of the tenant (the document store or the message
-// store) that has such sinks, and its function that finds one by name.
-type expirySinkKind struct {
+// expirySinkFinder finds expiry sinks of one kind: it holds the index of the tenant (the document store or
+// the message store) that has such sinks, and its function that finds one by name.
+type expirySinkFinder struct {
 	tenant int
 	find   FindExpirySinkFunc
 }
 
 // add registers the kinds of ExpirySink that one tenant (the document store or the message store) has.
 // tenant is its index. It fails if another tenant has registered the same kind.
-func (h expirySinkTable) add(tenant int, kinds map[string]FindExpirySinkFunc) error {
+func (h expirySinkFinders) add(tenant int, kinds map[string]FindExpirySinkFunc) error {
 	for kind, find := range kinds {
 		if _, taken := h[kind]; taken {
 			return fmt.Errorf("host: two tenants have expiry sinks of the kind %q", kind)
 		}
-		h[kind] = expirySinkKind{tenant, find}
+		h[kind] = expirySinkFinder{tenant, find}
 	}
 	return nil
 }
@@ -105,7 +105,7 @@ func (e *NoExpirySinkError) Error() string {
 // Sink returns the expiry sink with the given kind and name, for items of the tenant called source
 // ("documents", for example). It fails with a *NoExpirySinkError if the kind is unknown, or with the error
 // of the tenant that has sinks of this kind, for example because the name is unknown.
-func (in *Instance) Sink(source, kind, name string) (LockOrderedSink, error) {
+func (in *EngineInstance) Sink(source, kind, name string) (LockOrderedSink, error) {
 	k, ok := in.sinks[kind]
 	if !ok {
 		return LockOrderedSink{}, &NoExpirySinkError{kind}

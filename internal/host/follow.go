@@ -25,7 +25,7 @@ const (
 // remoteChangeWatcher is the state of the goroutine that loads the other servers' changes of the catalog and
 // asks the engine to report when they commit. It exists only if the engine is shared.
 type remoteChangeWatcher struct {
-	in    *Instance
+	in    *EngineInstance
 	nudge chan struct{} // signal: a caller begins to wait, or the catalog may have changed; capacity 1
 
 	mu sync.Mutex // guards awaited
@@ -35,8 +35,8 @@ type remoteChangeWatcher struct {
 
 // Awaiting must be called by a caller that begins to wait for a change in one of the engine scopes (ranges
 // or queues), so that this server requests reports of the commits of other servers there. Its tenant must
-// return the scopes from TenantState.Awaited. Awaiting does not block.
-func (in *Instance) Awaiting(scopes [][]byte) {
+// return the scopes from OpenedTenant.Awaited. Awaiting does not block.
+func (in *EngineInstance) Awaiting(scopes [][]byte) {
 	f := in.follower
 	if f == nil {
 		return
@@ -61,7 +61,7 @@ func (f *remoteChangeWatcher) wake() {
 
 // startFollowing starts the goroutines that load the other servers' changes of the catalog and wake those who
 // wait for their commits. The goroutines end with the membership.
-func (in *Instance) startFollowing() {
+func (in *EngineInstance) startFollowing() {
 	m := in.membership
 	if m == nil {
 		return
@@ -84,7 +84,7 @@ func (f *remoteChangeWatcher) report(scope []byte) {
 
 // wakeWaiting wakes all callers that wait for a change in an engine scope (the keys of one range or
 // queue), after another server has committed there; nil stands for all scopes.
-func (in *Instance) wakeWaiting(scope []byte) {
+func (in *EngineInstance) wakeWaiting(scope []byte) {
 	for _, r := range in.tenants {
 		if r.Changed != nil {
 			r.Changed(scope)

@@ -111,7 +111,7 @@ func TestGateUnderTraffic(t *testing.T) {
 // returns when its context ends.
 func TestIncarnationEndsWithContext(t *testing.T) {
 	h := &Host{restoreGate: NewGate()}
-	h.live.Store(&Instance{incarnation: 7})
+	h.live.Store(&EngineInstance{incarnation: 7})
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := h.restoreGate.Shut(t.Context()); err != nil {

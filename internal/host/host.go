@@ -14,10 +14,10 @@ import (
 
 // Options configure a Host. The zero value is usable.
 type Options struct {
-	// Clock is the data clock: it dates what is stored, and drives expiry and the reaper. Nil is the system's
-	// clock. A *ttl.VirtualClock can be moved, and its state is stored with the data. If the engine has the
-	// time of a database (engine.ClockReporter), this time replaces the system's clock, also as the base of a
-	// *ttl.VirtualClock.
+	// NonDecreasingClock is the data clock: it dates what is stored, and drives expiry and the reaper. Nil is
+	// the system's clock. A *ttl.VirtualClock can be moved, and its state is stored with the data. If the
+	// engine has the time of a database (engine.ClockReporter), this time replaces the system's clock, also
+	// as the base of a *ttl.VirtualClock.
 	Clock ttl.Clock
 	// Wall is the clock for real time, by which leases, timeouts and pauses are measured. Nil is the
 	// system's clock. If the engine has the time of a database, Wall must not be the same clock as Clock.
@@ -32,7 +32,7 @@ type Options struct {
 	FirstNumber uint32
 	// Batch is the maximum number of items that one step of the reaper purges. Default: 32.
 	Batch int
-	// Server describes this server in the list of servers.
+	// RunningServer describes this server in the list of servers.
 	Server ServerInfo
 }
 
@@ -54,8 +54,8 @@ func (o Options) withDefaults() Options {
 type Host struct {
 	tenants []Tenant
 	opts    Options
-	state   hostState
-	live    atomic.Pointer[Instance]
+	state   stateAcrossRestores
+	live    atomic.Pointer[EngineInstance]
 
 	work        Mutex // one snapshot, restore, copy or Close at a time
 	restoreGate Gate  // shut during a restore; taken after work and before the catalog's lock
@@ -81,7 +81,7 @@ func Open(ctx context.Context, e engine.Engine, o Options, tenants ...Tenant) (*
 	if err == nil {
 		found, err = upgrade(ctx, e, h.opts, h.tenants, true)
 	}
-	var in *Instance
+	var in *EngineInstance
 	if err == nil {
 		in, err = openInstance(ctx, h, e, h.opts, h.tenants)
 	}
@@ -95,9 +95,9 @@ func Open(ctx context.Context, e engine.Engine, o Options, tenants ...Tenant) (*
 	return h, nil
 }
 
-// Instance returns the host's current instance, that is, the open engine with its data. Restore replaces
-// it.
-func (h *Host) Instance() *Instance { return h.live.Load() }
+// EngineInstance returns the host's current instance, that is, the open engine with its data. Restore
+// replaces it.
+func (h *Host) Instance() *EngineInstance { return h.live.Load() }
 
 // Incarnation returns a number that identifies the current instance. Restore changes it, and no two hosts
 // have the same. It waits for a running restore and returns the error of ctx. If a call failed with

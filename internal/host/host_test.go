@@ -98,7 +98,7 @@ func TestNumbers(t *testing.T) {
 		c := w.h.Instance().Catalog()
 		w.must(c.Lock(t.Context()))
 		defer c.Unlock()
-		w.must(c.Change(t.Context(), func(t *host.CatalogChange) error { n = t.Number(); return nil }))
+		w.must(c.Change(t.Context(), func(t *host.CatalogTxn) error { n = t.Number(); return nil }))
 		return n
 	}
 	_, err := w.h.Snapshot(t.Context(), "s")
@@ -112,11 +112,11 @@ func TestNumbers(t *testing.T) {
 	w.must(c.Lock(t.Context()))
 	defer c.Unlock()
 	failed := uint32(0)
-	err = c.Change(t.Context(), func(t *host.CatalogChange) error { failed = t.Number(); return errBroken })
+	err = c.Change(t.Context(), func(t *host.CatalogTxn) error { failed = t.Number(); return errBroken })
 	if !errors.Is(err, errBroken) {
 		t.Fatal(err)
 	}
-	w.must(c.Change(t.Context(), func(t *host.CatalogChange) error {
+	w.must(c.Change(t.Context(), func(t *host.CatalogTxn) error {
 		if n := t.Number(); n != failed {
 			return fmt.Errorf("the number %d of a change that failed is lost: %d", failed, n)
 		}
@@ -214,7 +214,7 @@ func (b *endlessSweeper) Sweep(ctx context.Context, r ttl.SweepRange, _ int) (tt
 // one of them always has more to purge.
 func TestReaperAlternatesTenants(t *testing.T) {
 	b := &endlessSweeper{started: make(chan struct{}, 1)}
-	tenant := with(host.TenantState{Sweep: b})
+	tenant := with(host.OpenedTenant{Sweep: b})
 	w := newTestHost(t, host.Options{ManualReaper: true, Batch: 2}, tenant)
 	for range 7 {
 		w.add("x", time.Millisecond)
@@ -244,7 +244,7 @@ func TestReaperAlternatesTenants(t *testing.T) {
 func TestListingThatFails(t *testing.T) {
 	b := &endlessSweeper{}
 	b.end.Store(true)
-	tenant := with(host.TenantState{Sweep: b})
+	tenant := with(host.OpenedTenant{Sweep: b})
 	w := newTestHost(t, host.Options{ManualReaper: true}, tenant)
 	w.books.Unlisted = errBroken
 	n, err := w.h.Instance().SweepNow(t.Context())
@@ -256,7 +256,7 @@ func TestListingThatFails(t *testing.T) {
 // TestCloseWhileSweeping checks that Close cancels a running sweep and waits for its end.
 func TestCloseWhileSweeping(t *testing.T) {
 	b := &endlessSweeper{started: make(chan struct{}, 1), held: make(chan struct{})}
-	tenant := with(host.TenantState{Sweep: b})
+	tenant := with(host.OpenedTenant{Sweep: b})
 	w := newTestHost(t, host.Options{}, tenant)
 	<-b.started
 	w.must(w.h.Close())
@@ -300,7 +300,7 @@ func TestWithSnapshot(t *testing.T) {
 	w.must(err)
 	w.add("now", time.Hour)
 	err = w.h.WithSnapshot(t.Context(), "s", []host.Tenant{&hosttest.ReminderTenant{}},
-		func(ctx context.Context, then *host.Instance) error {
+		func(ctx context.Context, then *host.EngineInstance) error {
 			n := 0
 			err := then.Engine().View(ctx, func(r engine.Reader) error {
 				return host.ScanRecords(r, 'n', func([]byte, struct{}) error { n++; return nil })

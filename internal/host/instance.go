@@ -14,21 +14,21 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Instance is an engine with its data, together with the state in memory that belongs to these data. A
-// host has one Instance at a time. A restore replaces it by a new one, in which the document store and the
-// message store are opened anew.
-type Instance struct {
+// EngineInstance is an engine with its data, together with the state in memory that belongs to these data. A
+// host has one EngineInstance at a time. A restore replaces it by a new one, in which the document store and
+// the message store are opened anew.
+type EngineInstance struct {
 	host    *Host // nil: the instance was opened only to read a snapshot
 	eng     engine.Engine
 	get     GetFunc
 	opts    Options
-	state   *hostState
-	catalog Catalog
-	clock   Clock // the server's clock
+	state   *stateAcrossRestores
+	catalog DefinitionCatalog
+	clock   NonDecreasingClock // the server's clock
 
 	membership  *membership          // this server among those that share the data; nil: they are not shared
 	follower    *remoteChangeWatcher // nil if there is no membership
-	tenants     []TenantState        // in the order of the tenants
+	tenants     []OpenedTenant       // in the order of the tenants
 	incarnation uint32               // fixed once open
 	found       int                  // the format of the data before they were upgraded
 	reaper      *ttl.Reaper
@@ -37,26 +37,27 @@ type Instance struct {
 	foreground  atomic.Int64             // running foreground operations, to which the reaper yields
 	closed      atomic.Bool
 	tenantIndex map[string]int // positions of the tenants, by name
-	sinks       expirySinkTable
+	sinks       expirySinkFinders
 }
 
 // GetFunc reads one key without opening a snapshot, like the method of engine.Getter.
 type GetFunc = func(ctx context.Context, scope, key []byte) ([]byte, engine.ScopePosition, error)
 
-// hostState is the state of a host that outlasts its instances: a restore keeps it.
-type hostState struct {
+// stateAcrossRestores is the state of a host that outlasts its instances: a restore keeps it.
+type stateAcrossRestores struct {
 	closing    atomic.Pointer[string] // what Close waits for; nil: Close has not begun
 	reaperHeld atomic.Bool            // see PauseReaper
 }
 
 // openInstance opens the tenants ts (the document store and the message store) on the data of an engine.
 // It starts no background work.
-func openInstance(ctx context.Context, h *Host, e engine.Engine, o Options, ts []Tenant) (*Instance, error) {
-	in := &Instance{host: h, eng: e, opts: o, state: &hostState{}}
+func openInstance(ctx context.Context, h *Host, e engine.Engine, o Options,
+	ts []Tenant) (*EngineInstance, error) {
+	in := &EngineInstance{host: h, eng: e, opts: o, state: &stateAcrossRestores{}}
 	if h != nil {
 		in.state = &h.state
 	}
-	in.tenantIndex, in.sinks = make(map[string]int), make(expirySinkTable)
+	in.tenantIndex, in.sinks = make(map[string]int), make(expirySinkFinders)
 	in.catalog.in, in.catalog.eng, in.catalog.lock = in, e, NewMutex()
 	in.clock.in = in
 	in.get = in.viewGet
@@ -81,7 +82,7 @@ func openInstance(ctx context.Context, h *Host, e engine.Engine, o Options, ts [
 }
 
 // open opens the tenants ts, the document store and the message store.
-func (in *Instance) open(ctx context.Context, ts []Tenant) error {
+func (in *EngineInstance) open(ctx context.Context, ts []Tenant) error {
 	if err := in.eng.View(ctx, in.clock.restore); err != nil {
 		return err
 	}
@@ -104,7 +105,7 @@ func (in *Instance) open(ctx context.Context, ts []Tenant) error {
 
 // recover checks the clocks, and calls the tenants (documents, messages) to finish what a crash
 // interrupted.
-func (in *Instance) recover(ctx context.Context) error {
+func (in *EngineInstance) recover(ctx context.Context) error {
 	if err := in.clock.CheckStepBack(); err != nil {
 		return err
 	}
@@ -130,7 +131,7 @@ func (in *Instance) recover(ctx context.Context) error {
 }
 
 // start starts the reaper and the background work of the tenants (documents, messages).
-func (in *Instance) start() {
+func (in *EngineInstance) start() {
 	in.membership.start()
 	in.startFollowing()
 	in.openReaper()
@@ -142,7 +143,7 @@ func (in *Instance) start() {
 }
 
 // end stops all background work and closes the engine.
-func (in *Instance) end() error {
+func (in *EngineInstance) end() error {
 	if in.closed.Swap(true) {
 		return nil
 	}
@@ -171,7 +172,7 @@ func (in *Instance) end() error {
 
 // leave lets the tenants (the store, and the queues and topics) write what they keep only in memory, such
 // as the time at which a container was last used.
-func (in *Instance) leave(ctx context.Context) error {
+func (in *EngineInstance) leave(ctx context.Context) error {
 	if err := in.catalog.Lock(ctx); err != nil {
 		return err
 	}
@@ -190,41 +191,42 @@ func (in *Instance) leave(ctx context.Context) error {
 
 // Host returns the host that opened the instance. After a restore, that host uses another instance. Host
 // returns nil if the instance was opened only to read a snapshot.
-func (in *Instance) Host() *Host { return in.host }
+func (in *EngineInstance) Host() *Host { return in.host }
 
 // Engine returns the engine with the data.
-func (in *Instance) Engine() engine.Engine { return in.eng }
+func (in *EngineInstance) Engine() engine.Engine { return in.eng }
 
 // Get returns the engine's fastest function that reads one key without opening a snapshot.
-func (in *Instance) Get() GetFunc { return in.get }
+func (in *EngineInstance) Get() GetFunc { return in.get }
 
-// Catalog returns the catalog: the records of databases, containers, queues and topics.
-func (in *Instance) Catalog() *Catalog { return &in.catalog }
+// DefinitionCatalog returns the catalog: the records of databases, containers, queues and topics.
+func (in *EngineInstance) Catalog() *DefinitionCatalog { return &in.catalog }
 
 // Incarnation returns a number that identifies the data of this instance. A restore gives the data another
 // number.
-func (in *Instance) Incarnation() uint32 { return in.incarnation }
+func (in *EngineInstance) Incarnation() uint32 { return in.incarnation }
 
 // Closing records a description of what Close waits for.
-func (in *Instance) Closing(what string) { in.state.closing.Store(&what) }
+func (in *EngineInstance) Closing(what string) { in.state.closing.Store(&what) }
 
 // Enter begins a foreground operation, to which the reaper yields until Leave.
-func (in *Instance) Enter() { in.foreground.Add(1) }
+func (in *EngineInstance) Enter() { in.foreground.Add(1) }
 
 // Leave ends the foreground operation that Enter has begun.
-func (in *Instance) Leave() { in.foreground.Add(-1) }
+func (in *EngineInstance) Leave() { in.foreground.Add(-1) }
 
 // Working returns the number of running foreground operations.
-func (in *Instance) Working() int { return int(in.foreground.Load()) }
+func (in *EngineInstance) Working() int { return int(in.foreground.Load()) }
 
 // Elapsed returns a function that returns the real time since this call, independent of the data clock.
-func (in *Instance) Elapsed() func() time.Duration {
+func (in *EngineInstance) Elapsed() func() time.Duration {
 	began := in.opts.Wall.Now()
 	return func() time.Duration { return in.opts.Wall.Now().Sub(began) }
 }
 
 // viewGet reads one key through a View, for an engine without a Getter.
-func (in *Instance) viewGet(ctx context.Context, scope, key []byte) ([]byte, engine.ScopePosition, error) {
+func (in *EngineInstance) viewGet(ctx context.Context,
+	scope, key []byte) ([]byte, engine.ScopePosition, error) {
 	var value []byte
 	var at engine.ScopePosition
 	err := in.eng.View(ctx, func(r engine.Reader) error {
@@ -242,7 +244,7 @@ func (in *Instance) viewGet(ctx context.Context, scope, key []byte) ([]byte, eng
 
 // Ping writes a record durably and reads it. It fails if the store cannot be written now. It waits for the
 // disk, but not for changes of the catalog.
-func (in *Instance) Ping(ctx context.Context) error {
+func (in *EngineInstance) Ping(ctx context.Context) error {
 	_, err := in.eng.Update(ctx, [][]byte{CatalogScope()}, rewriteHead)
 	if err == nil {
 		_, _, err = in.get(ctx, CatalogScope(), headKey())

@@ -145,7 +145,7 @@ func (l *Lease) Release() {
 
 // Lease requests the lease with a name. It does not wait: the server gets the lease soon, or when its current
 // owner has ended. Several callers of one server may have the same lease.
-func (in *Instance) Lease(name string) *Lease {
+func (in *EngineInstance) Lease(name string) *Lease {
 	m := in.membership
 	if m == nil {
 		return &Lease{}
@@ -165,7 +165,7 @@ func (in *Instance) Lease(name string) *Lease {
 // WhileLeased runs fn each time this server gets the lease, until ctx ends. The context of fn ends with the
 // lease. If no other process has the data open, it runs fn once. It returns when ctx has ended and fn has
 // returned.
-func (in *Instance) WhileLeased(ctx context.Context, name string, fn func(context.Context)) {
+func (in *EngineInstance) WhileLeased(ctx context.Context, name string, fn func(context.Context)) {
 	if in.membership == nil {
 		fn(ctx)
 		return

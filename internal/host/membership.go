@@ -17,7 +17,7 @@ import (
 // membership is the registration of this server among the servers that share its data. It renews the
 // server's record and leases until the instance is closed. It exists only if the engine is shared.
 type membership struct {
-	in    *Instance
+	in    *EngineInstance
 	id    string // random
 	wall  ttl.Clock
 	since int64 // when the server was started, by the database's time; written by the first renewal
@@ -42,8 +42,8 @@ type ServerInfo struct {
 	Version string `json:"version,omitempty"`
 }
 
-// Server describes one of the running servers that share the same data.
-type Server struct {
+// RunningServer describes one of the running servers that share the same data.
+type RunningServer struct {
 	ServerInfo
 	ID    string // random; empty if there cannot be others
 	Since time.Time
@@ -54,11 +54,11 @@ type Server struct {
 }
 
 // Shared reports whether other servers may have the data open at the same time.
-func (in *Instance) Shared() bool { return in.membership != nil }
+func (in *EngineInstance) Shared() bool { return in.membership != nil }
 
 // ServerCount returns how many servers share the data, as of the last renewal of this server's record; at
 // least 1.
-func (in *Instance) ServerCount() int {
+func (in *EngineInstance) ServerCount() int {
 	if in.membership == nil {
 		return 1
 	}
@@ -68,7 +68,7 @@ func (in *Instance) ServerCount() int {
 }
 
 // ServerID identifies this server among those that share its data; it is empty if there cannot be others.
-func (in *Instance) ServerID() string {
+func (in *EngineInstance) ServerID() string {
 	if in.membership == nil {
 		return ""
 	}
@@ -76,7 +76,7 @@ func (in *Instance) ServerID() string {
 }
 
 // join registers this server if the engine is shared.
-func (in *Instance) join(ctx context.Context) error {
+func (in *EngineInstance) join(ctx context.Context) error {
 	if !engine.IsShared(in.eng) {
 		return nil
 	}
@@ -96,7 +96,7 @@ func (in *Instance) join(ctx context.Context) error {
 // Renew makes sure that this server counts as running for leaseTime from now on. It must be called before
 // work that other servers undo if this server has ended. A server that was suspended for longer does not
 // count as running until its next renewal.
-func (in *Instance) Renew(ctx context.Context) error {
+func (in *EngineInstance) Renew(ctx context.Context) error {
 	if in.membership == nil {
 		return nil
 	}
@@ -209,7 +209,7 @@ func (m *membership) leave(ctx context.Context) error {
 
 // Servers returns the running servers that share the data, the oldest first. If there cannot be others it
 // returns none.
-func (in *Instance) Servers(ctx context.Context) (list []Server, err error) {
+func (in *EngineInstance) Servers(ctx context.Context) (list []RunningServer, err error) {
 	if in.membership == nil {
 		return nil, nil
 	}
@@ -221,20 +221,20 @@ func (in *Instance) Servers(ctx context.Context) (list []Server, err error) {
 }
 
 // read returns the servers that are running in the state that r reads.
-func (m *membership) read(r engine.Reader) (list []Server, err error) {
+func (m *membership) read(r engine.Reader) (list []RunningServer, err error) {
 	if _, err := r.Positions([][]byte{serverScope(m.id)}); err != nil { // for the time of the database
 		return nil, err
 	}
 	now := m.now()
 	err = scanRecords(r, leaseRecords(leaseServer), func(_ []byte, rec leaseRecord) error {
 		if rec.Until > now {
-			list = append(list, Server{ServerInfo: rec.ServerInfo, ID: rec.Owner,
+			list = append(list, RunningServer{ServerInfo: rec.ServerInfo, ID: rec.Owner,
 				Since: time.UnixMicro(rec.Since).UTC(), Seen: time.UnixMicro(rec.Until).Add(-leaseTime).UTC(),
 				Self: rec.Owner == m.id})
 		}
 		return nil
 	})
-	slices.SortFunc(list, func(a, b Server) int {
+	slices.SortFunc(list, func(a, b RunningServer) int {
 		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.ID, b.ID))
 	})
 	return list, err
@@ -242,9 +242,9 @@ func (m *membership) read(r engine.Reader) (list []Server, err error) {
 
 // ListServers returns the running servers that share the data, each with its leases, the oldest first. If
 // there cannot be other servers it returns this one, without an id.
-func (in *Instance) ListServers(ctx context.Context) (list []Server, err error) {
+func (in *EngineInstance) ListServers(ctx context.Context) (list []RunningServer, err error) {
 	if in.membership == nil {
-		return []Server{{ServerInfo: in.opts.Server, Since: in.host.started.UTC(),
+		return []RunningServer{{ServerInfo: in.opts.Server, Since: in.host.started.UTC(),
 			Seen: in.opts.Wall.Now().UTC(), Self: true}}, nil
 	}
 	err = in.eng.View(ctx, func(r engine.Reader) (err error) {
@@ -267,10 +267,10 @@ func (in *Instance) ListServers(ctx context.Context) (list []Server, err error) 
 // Running reports whether a server with an id, this one or another, is running and shares the data. It may
 // have stopped since its last renewal. If the data are not shared, Running returns false for every id:
 // work that is stored as unfinished was then begun by an earlier process.
-func (in *Instance) Running(ctx context.Context, id string) (bool, error) {
+func (in *EngineInstance) Running(ctx context.Context, id string) (bool, error) {
 	if in.membership == nil {
 		return false, nil
 	}
 	list, err := in.Servers(ctx)
-	return slices.ContainsFunc(list, func(s Server) bool { return s.ID == id }), err
+	return slices.ContainsFunc(list, func(s RunningServer) bool { return s.ID == id }), err
 }

@@ -14,7 +14,7 @@ import (
 // reaperLease is the name of the lease of the server that purges in the background.
 const reaperLease = "reaper"
 
-func (in *Instance) openReaper() {
+func (in *EngineInstance) openReaper() {
 	o := ttl.ReaperOptions{
 		Clock:  in.clock.base,
 		Batch:  in.opts.Batch,
@@ -39,7 +39,7 @@ func (in *Instance) openReaper() {
 // allTenantsSweeper is the ttl.Sweeper for the partition ranges and queues of all tenants (documents,
 // messages). Only the reaper's goroutine uses it.
 type allTenantsSweeper struct {
-	in     *Instance
+	in     *EngineInstance
 	failed map[uint8]error // errors of tenants whose ranges could not be listed
 }
 
@@ -86,7 +86,7 @@ func (s *allTenantsSweeper) Sweep(ctx context.Context, r ttl.SweepRange, limit i
 	return s.in.tenants[r.Tenant].Sweep.Sweep(ctx, r, limit)
 }
 
-// Clock returns the clock by which a range expires.
+// NonDecreasingClock returns the clock by which a range expires.
 func (s *allTenantsSweeper) Clock(r ttl.SweepRange) ttl.Clock {
 	if r == unlisted(r.Tenant) {
 		return nil
@@ -98,13 +98,13 @@ func (s *allTenantsSweeper) Clock(r ttl.SweepRange) ttl.Clock {
 // is paused or delayed. It returns the number of purged items. When it returns, all effects of an earlier
 // move of a clock are complete. The error is engine.ErrClosed, ttl.ErrReaperClosed, that of ctx, or the
 // tenants' errors, joined.
-func (in *Instance) SweepNow(ctx context.Context) (purged int, err error) {
+func (in *EngineInstance) SweepNow(ctx context.Context) (purged int, err error) {
 	return in.reaper.SweepNow(context.WithValue(ctx, onDemandSweepContextKey{}, true))
 }
 
 // SweepAll purges everything that has expired by now, also items whose purge is paused or delayed (see Held).
 // Result and errors are those of SweepNow.
-func (in *Instance) SweepAll(ctx context.Context) (purged int, err error) {
+func (in *EngineInstance) SweepAll(ctx context.Context) (purged int, err error) {
 	return in.SweepNow(context.WithValue(ctx, sweepAllContextKey{}, true))
 }
 
@@ -113,7 +113,7 @@ type onDemandSweepContextKey struct{}
 
 // Sweeps reports whether this server purges in the round of the reaper that has the context ctx: because the
 // round was requested (SweepNow, SweepAll), or because the server has the reaper's lease.
-func (in *Instance) Sweeps(ctx context.Context) bool {
+func (in *EngineInstance) Sweeps(ctx context.Context) bool {
 	return ctx.Value(onDemandSweepContextKey{}) != nil || in.purging.Held()
 }
 
@@ -126,25 +126,25 @@ func Held(ctx context.Context) bool { return ctx.Value(sweepAllContextKey{}) == 
 
 // HoldReaper pauses the reaper of the whole instance while fn runs, so that fn can purge items by other
 // rules than the reaper's. It returns ttl.ErrReaperClosed if the instance is closed before or during fn.
-func (in *Instance) HoldReaper(ctx context.Context, fn func(ctx context.Context) error) error {
+func (in *EngineInstance) HoldReaper(ctx context.Context, fn func(ctx context.Context) error) error {
 	return in.reaper.Do(ctx, fn)
 }
 
 // WakeReaper makes the reaper check all ranges soon. It does not block.
-func (in *Instance) WakeReaper() {
+func (in *EngineInstance) WakeReaper() {
 	if in.reaper != nil { // nil while tenants are being opened
 		in.reaper.Wake()
 	}
 }
 
 // ReaperMetrics returns the reaper's work since the instance was opened.
-func (in *Instance) ReaperMetrics() ttl.ReaperMetrics { return in.reaper.Metrics() }
+func (in *EngineInstance) ReaperMetrics() ttl.ReaperMetrics { return in.reaper.Metrics() }
 
 // PauseReaper stops or resumes the purging of expired documents and messages. Sweeps continue during a
 // pause, so that expired items can still be reported. When PauseReaper(true) returns, no purge is running.
 // A pause outlasts a restore and ends with Close. If servers share the data, it applies to all of them
 // within a second, and ends when this server ends.
-func (in *Instance) PauseReaper(ctx context.Context, paused bool) error {
+func (in *EngineInstance) PauseReaper(ctx context.Context, paused bool) error {
 	if err := in.SharePause(ctx, 0, paused); err != nil {
 		return err
 	}
@@ -153,10 +153,10 @@ func (in *Instance) PauseReaper(ctx context.Context, paused bool) error {
 }
 
 // ReaperPaused reports whether the purging of all expired items is paused by PauseReaper.
-func (in *Instance) ReaperPaused() bool { return in.state.reaperHeld.Load() || in.Paused(0) }
+func (in *EngineInstance) ReaperPaused() bool { return in.state.reaperHeld.Load() || in.Paused(0) }
 
 // SettleReaper waits for the running sweep and makes the reaper check all ranges again.
-func (in *Instance) SettleReaper(ctx context.Context) error {
+func (in *EngineInstance) SettleReaper(ctx context.Context) error {
 	err := in.reaper.Do(ctx, func(context.Context) error { return nil })
 	in.WakeReaper()
 	return err

@@ -49,8 +49,8 @@ func (h *Host) Restore(ctx context.Context, name string) error {
 
 // replace opens a snapshot as the host's new instance, while the catalog of the old instance is locked.
 func (h *Host) replace(
-	ctx context.Context, old *Instance, k engine.Snapshotter, name string,
-) (*Instance, error) {
+	ctx context.Context, old *EngineInstance, k engine.Snapshotter, name string,
+) (*EngineInstance, error) {
 	if err := old.catalog.Lock(ctx); err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (h *Host) replace(
 	old.highest(scopes) // so that the position of each scope is in memory when the engine has stopped
 	virtual := old.clock.virtual()
 	clock, _ := old.clock.State()
-	var next *Instance
+	var next *EngineInstance
 	_, err = k.Restore(ctx, name, func(e engine.Engine) (err error) {
 		ctx := context.WithoutCancel(ctx)
 		above := catalogHeader{Next: old.catalog.head.Next, Highest: old.highest(scopes)}
@@ -90,7 +90,7 @@ func (h *Host) replace(
 
 // highest returns the highest LSN that a client can have received from any of the scopes, or from a dropped
 // scope. The caller holds the catalog's lock.
-func (in *Instance) highest(scopes [][]byte) uint64 {
+func (in *EngineInstance) highest(scopes [][]byte) uint64 {
 	high := in.catalog.head.Highest
 	for _, scope := range scopes {
 		high = max(high, in.eng.Horizon(scope))

@@ -23,7 +23,7 @@ var start = time.UnixMilli(1_700_000_000_500)
 // (hosttest.ReminderTenant), on a disk in memory and with a clock that the test moves.
 type testHost struct {
 	t     *testing.T
-	fs    *testdisk.Disk
+	fs    *testdisk.EngineStorage
 	base  *ttl.VirtualClock // what would be the system's clock
 	real  bool              // the clock is no virtual one, but base itself
 	opts  host.Options
@@ -97,7 +97,7 @@ func (w *testHost) sweep() int {
 
 func (w *testHost) advance(d time.Duration) {
 	w.t.Helper()
-	_, err := w.h.Instance().SetClock(w.t.Context(), ttl.ClockChange{Advance: &d})
+	_, err := w.h.Instance().SetClock(w.t.Context(), ttl.ClockChangeRequest{Advance: &d})
 	w.must(err)
 }
 
@@ -110,7 +110,7 @@ func (w *testHost) pass(d time.Duration) {
 }
 
 func (w *testHost) set(t time.Time) error {
-	_, err := w.h.Instance().SetClock(w.t.Context(), ttl.ClockChange{Set: &t})
+	_, err := w.h.Instance().SetClock(w.t.Context(), ttl.ClockChangeRequest{Set: &t})
 	return err
 }
 
@@ -135,16 +135,16 @@ var errBroken = errors.New("broken")
 // emptyTenant is a tenant without data, with a given key space (claim) and a given state in each instance.
 type emptyTenant struct {
 	claim host.KeySpace
-	r     host.TenantState
+	r     host.OpenedTenant
 }
 
 func (o *emptyTenant) KeySpace() host.KeySpace                { return o.claim }
 func (o *emptyTenant) Scopes(engine.Reader) ([][]byte, error) { return nil, nil }
-func (o *emptyTenant) Open(context.Context, *host.Instance) (host.TenantState, error) {
+func (o *emptyTenant) Open(context.Context, *host.EngineInstance) (host.OpenedTenant, error) {
 	return o.r, nil
 }
 
 // with returns a tenant without data whose state in each instance is r.
-func with(r host.TenantState) host.Tenant {
+func with(r host.OpenedTenant) host.Tenant {
 	return &emptyTenant{claim: host.KeySpace{Name: "other", Kinds: "q", First: 1, Last: 1}, r: r}
 }

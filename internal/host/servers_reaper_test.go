@@ -32,7 +32,7 @@ func (s signalingSweeper) Sweep(context.Context, ttl.SweepRange, int) (ttl.Sweep
 func TestReaperSweepsOnLease(t *testing.T) {
 	f, s := newTestCluster(t), signalingSweeper{make(chan struct{}, 1)}
 	o := host.Options{Clock: struct{ ttl.Clock }{ttl.NewManual(start)}, Wall: ttl.NewManual(start)}
-	h, err := host.Open(t.Context(), f.shared.Server(f.clock), o, with(host.TenantState{Sweep: s}))
+	h, err := host.Open(t.Context(), f.shared.Server(f.clock), o, with(host.OpenedTenant{Sweep: s}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -191,7 +191,7 @@ func TestServers(t *testing.T) {
 		t.Errorf("%v run, not %v", got, both)
 	}
 	work := a.Instance().Lease("work")
-	var list []host.Server
+	var list []host.RunningServer
 	owner := make(chan string, 1)
 	go func() {
 		for {
@@ -221,7 +221,7 @@ func TestServers(t *testing.T) {
 	work.Release()
 	running := make(chan string, 1)
 	go func() {
-		var list []host.Server
+		var list []host.RunningServer
 		var err error
 		// The time passes however long the database takes, so b can be missing until it is renewed.
 		for err == nil && (len(list) != 1 || !list[0].Self) {
@@ -266,7 +266,7 @@ func TestRefusedMoveOfClock(t *testing.T) {
 	<-reading
 	day := 24 * time.Hour
 	for range 100 {
-		_, err := a.Instance().SetClock(t.Context(), ttl.ClockChange{Advance: &day})
+		_, err := a.Instance().SetClock(t.Context(), ttl.ClockChangeRequest{Advance: &day})
 		if !errors.Is(err, host.ErrSeveralServers) {
 			t.Fatalf("a move beside another server: %v", err)
 		}
@@ -288,7 +288,7 @@ func TestVirtualClockOfServers(t *testing.T) {
 	}
 	a, b := f.server(virtual()), f.server(virtual())
 	day := 24 * time.Hour
-	_, err := a.Instance().SetClock(t.Context(), ttl.ClockChange{Advance: &day})
+	_, err := a.Instance().SetClock(t.Context(), ttl.ClockChangeRequest{Advance: &day})
 	if !errors.Is(err, host.ErrSeveralServers) {
 		t.Errorf("moved beside another server: %v", err)
 	}
@@ -296,7 +296,7 @@ func TestVirtualClockOfServers(t *testing.T) {
 		t.Errorf("a refused move moved the clock to %d", now)
 	}
 	f.close(b)
-	if _, err := a.Instance().SetClock(t.Context(), ttl.ClockChange{Advance: &day}); err != nil {
+	if _, err := a.Instance().SetClock(t.Context(), ttl.ClockChangeRequest{Advance: &day}); err != nil {
 		t.Fatal(err)
 	}
 	f.pass(time.Second)

@@ -14,8 +14,8 @@ import (
 // A snapshot is the data of all tenants at one moment, stored by the engine under a name. Its note is a JSON
 // object with the member "time" and one member of each tenant.
 
-// Snapshot describes a stored copy of all data, made by Host.Snapshot.
-type Snapshot struct {
+// SnapshotInfo describes a stored copy of all data, made by Host.Snapshot.
+type SnapshotInfo struct {
 	Name  string
 	Time  time.Time                  // when it was taken, by the server's clock
 	Notes map[string]json.RawMessage // the members of the note
@@ -25,20 +25,20 @@ type Snapshot struct {
 
 const noteTime = "time"
 
-// Snapshot stores the current state of all data under a name: everything that has been acknowledged, and the
-// state of virtual clocks. It fails with ErrNoSnapshots, engine.ErrSnapshotExists, engine.ErrSnapshotName and
-// engine.ErrDiskFull.
-func (h *Host) Snapshot(ctx context.Context, name string) (Snapshot, error) {
+// SnapshotInfo stores the current state of all data under a name: everything that has been acknowledged, and
+// the state of virtual clocks. It fails with ErrNoSnapshots, engine.ErrSnapshotExists, engine.ErrSnapshotName
+// and engine.ErrDiskFull.
+func (h *Host) Snapshot(ctx context.Context, name string) (SnapshotInfo, error) {
 	if err := h.work.Lock(ctx); err != nil {
-		return Snapshot{}, err
+		return SnapshotInfo{}, err
 	}
 	defer h.work.Unlock()
 	keeper, err := h.snapshotter()
 	if err != nil {
-		return Snapshot{}, err
+		return SnapshotInfo{}, err
 	}
 	if err := h.Instance().makeSnapshot(ctx, keeper, name); err != nil {
-		return Snapshot{}, err
+		return SnapshotInfo{}, err
 	}
 	list, err := snapshots(ctx, keeper)
 	for _, s := range list {
@@ -46,11 +46,11 @@ func (h *Host) Snapshot(ctx context.Context, name string) (Snapshot, error) {
 			return s, nil
 		}
 	}
-	return Snapshot{}, err
+	return SnapshotInfo{}, err
 }
 
 // makeSnapshot locks the catalog and takes a snapshot.
-func (in *Instance) makeSnapshot(ctx context.Context, keeper engine.Snapshotter, name string) error {
+func (in *EngineInstance) makeSnapshot(ctx context.Context, keeper engine.Snapshotter, name string) error {
 	if err := in.catalog.Lock(ctx); err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (in *Instance) makeSnapshot(ctx context.Context, keeper engine.Snapshotter,
 
 // note returns the JSON object that is stored as the note of a snapshot: the time of the clock, then one
 // member for each tenant that has something to add (SnapshotNote), in the order of the tenants.
-func (in *Instance) note() ([]byte, error) {
+func (in *EngineInstance) note() ([]byte, error) {
 	b := []byte("{")
 	add := func(member string, value any) error {
 		raw, err := json.Marshal(value)
@@ -91,7 +91,7 @@ func (in *Instance) note() ([]byte, error) {
 }
 
 // Snapshots returns all snapshots, sorted by name.
-func (h *Host) Snapshots(ctx context.Context) ([]Snapshot, error) {
+func (h *Host) Snapshots(ctx context.Context) ([]SnapshotInfo, error) {
 	if err := h.work.Lock(ctx); err != nil {
 		return nil, err
 	}
@@ -103,14 +103,14 @@ func (h *Host) Snapshots(ctx context.Context) ([]Snapshot, error) {
 	return snapshots(ctx, keeper)
 }
 
-func snapshots(ctx context.Context, keeper engine.Snapshotter) ([]Snapshot, error) {
+func snapshots(ctx context.Context, keeper engine.Snapshotter) ([]SnapshotInfo, error) {
 	kept, err := keeper.Snapshots(ctx)
 	if err != nil {
 		return nil, err
 	}
-	list := make([]Snapshot, len(kept))
+	list := make([]SnapshotInfo, len(kept))
 	for i, k := range kept {
-		list[i] = Snapshot{Name: k.Name, Bytes: k.Bytes}
+		list[i] = SnapshotInfo{Name: k.Name, Bytes: k.Bytes}
 		if err := DecodeRecord(k.Note, &list[i].Notes); err != nil {
 			return nil, err
 		}
@@ -140,7 +140,7 @@ func (h *Host) DeleteSnapshot(ctx context.Context, name string) error {
 // No background work is started. The copy is deleted when the call ends. Close ends fn's context and waits
 // for fn; the error is then engine.ErrClosed.
 func (h *Host) WithSnapshot(ctx context.Context, name string, tenants []Tenant,
-	fn func(ctx context.Context, then *Instance) error) error {
+	fn func(ctx context.Context, then *EngineInstance) error) error {
 	if err := h.work.Lock(ctx); err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func (h *Host) WithSnapshot(ctx context.Context, name string, tenants []Tenant,
 }
 
 func (h *Host) openSnapshot(ctx context.Context, name string, tenants []Tenant,
-	fn func(ctx context.Context, then *Instance) error) error {
+	fn func(ctx context.Context, then *EngineInstance) error) error {
 	keeper, err := h.snapshotter()
 	if err != nil {
 		return err

@@ -14,9 +14,9 @@ type Tenant interface {
 	// KeySpace returns the keys that belong to the tenant. It never changes.
 	KeySpace() KeySpace
 
-	// Scopes returns all engine scopes, except the catalog's, in which LSNs may have been issued in the
-	// data that r reads. A restore makes their next LSNs higher than all that were issued before. Scopes
-	// of dropped objects may be missing if the drop has recorded their highest LSN: see Catalog. It is
+	// Scopes returns all engine scopes, except the catalog's, in which LSNs may have been issued in the data
+	// that r reads. A restore makes their next LSNs higher than all that were issued before. Scopes of
+	// dropped objects may be missing if the drop has recorded their highest LSN: see DefinitionCatalog. It is
 	// called for data in which no tenant is open, and for those of an open tenant while the catalog is
 	// locked. It writes nothing.
 	Scopes(r engine.Reader) ([][]byte, error)
@@ -24,7 +24,7 @@ type Tenant interface {
 	// Open reads the tenant's data in an instance. Only the tenants that precede it in the order given to
 	// host.Open are open there already. It starts no background work: TenantLifecycle.Start is called once
 	// the instance is the host's. An error makes host.Open or Restore fail.
-	Open(ctx context.Context, in *Instance) (TenantState, error)
+	Open(ctx context.Context, in *EngineInstance) (OpenedTenant, error)
 }
 
 // KeySpace describes the keys that belong to one tenant. Open fails if the key spaces of two tenants
@@ -39,9 +39,9 @@ type KeySpace struct {
 	First, Last byte
 }
 
-// TenantState is the state of a tenant (the documents, or the queues and topics) while one engine is open.
-// A part that the tenant does not need is nil.
-type TenantState struct {
+// OpenedTenant is a tenant (the documents, or the queues and topics) while one engine is open: the functions
+// by which the host uses it. A part that the tenant does not need is nil.
+type OpenedTenant struct {
 	Life          TenantLifecycle
 	Sweep         ttl.Sweeper          // purges expired items. The host sets Range.Tenant
 	ClockObserver ClockMoveParticipant // access to the items that a clock dates
@@ -49,7 +49,7 @@ type TenantState struct {
 	// same engine has changed records, of this tenant or of another. The caller holds the catalog's lock.
 	Reload func(ctx context.Context, r engine.Reader) error
 	// Awaited returns the scopes for whose changes callers are waiting. A caller that begins to wait calls
-	// Instance.Awaiting.
+	// EngineInstance.Awaiting.
 	Awaited func() [][]byte
 	// Changed is called when another server may have changed data of a scope; nil stands for any scope. It
 	// wakes those who wait for such a change, and must not block.
@@ -72,7 +72,8 @@ type TenantLifecycle interface {
 	// use it.
 	Start()
 	// Stop stops the background work and waits for it. The engine is still open and the reaper runs. Stop
-	// describes what it waits for by Instance.Closing. Tenants are stopped in the opposite order of Start.
+	// describes what it waits for by EngineInstance.Closing. Tenants are stopped in the opposite order of
+	// Start.
 	Stop()
 	// Leave stores the tenant's final state. Neither the reaper nor other background work runs, and the
 	// caller holds the catalog's lock.
@@ -82,23 +83,23 @@ type TenantLifecycle interface {
 }
 
 // ClockMoveParticipant gives the host access to the data of a tenant that contain times of clocks: of the
-// server's clock (Instance.Clock) and of those that the tenant has created (Instance.NewClock). The host uses
-// it to move clocks. A parameter clocks is a list of clocks that move together.
+// server's clock (EngineInstance.Clock) and of those that the tenant has created (EngineInstance.NewClock).
+// The host uses it to move clocks. A parameter clocks is a list of clocks that move together.
 type ClockMoveParticipant interface {
 	// Clocks returns the clocks that the tenant has created. The caller holds the catalog's lock.
-	Clocks() []*Clock
+	Clocks() []*NonDecreasingClock
 	// Hold blocks all operations that store a moment of one of the clocks, until release. It takes its locks
 	// in the tenant's own order. It returns the error of ctx or the tenant's.
-	Hold(ctx context.Context, clocks []*Clock) (release func(), err error)
+	Hold(ctx context.Context, clocks []*NonDecreasingClock) (release func(), err error)
 	// Latest returns the latest stored moment of one of the clocks. Hold is in force.
-	Latest(clocks []*Clock) StoredMoment
+	Latest(clocks []*NonDecreasingClock) StoredMoment
 	// Expired returns a moment after to at which an item expired, by one of the clocks, that was live at to
 	// and has not been purged yet, or the zero StoredMoment if there is none. Clocks are not set back before
 	// that moment, so that expired items stay expired, whether they have been purged or not. Hold is in
 	// force.
-	Expired(ctx context.Context, clocks []*Clock, to time.Time) (StoredMoment, error)
+	Expired(ctx context.Context, clocks []*NonDecreasingClock, to time.Time) (StoredMoment, error)
 	// Moved is called after the clocks have been moved: items may have become due, or not due yet.
-	Moved(clocks []*Clock)
+	Moved(clocks []*NonDecreasingClock)
 }
 
 // StoredMoment is the time of an item or event that is stored, with a description of it for error

@@ -51,7 +51,7 @@ type reminderBook struct {
 // reminderTenantState is the tenant over one open engine.
 type reminderTenantState struct {
 	tenant *ReminderTenant
-	in     *host.Instance
+	in     *host.EngineInstance
 	gate   host.Gate    // shared by writes and purges; held exclusively while a clock is set back
 	mu     sync.RWMutex // guards books
 	books  map[string]*reminderBook
@@ -82,7 +82,7 @@ func (t *ReminderTenant) Scopes(r engine.Reader) (scopes [][]byte, err error) {
 }
 
 // Open opens the tenant on an engine: see host.Tenant.
-func (t *ReminderTenant) Open(ctx context.Context, in *host.Instance) (host.TenantState, error) {
+func (t *ReminderTenant) Open(ctx context.Context, in *host.EngineInstance) (host.OpenedTenant, error) {
 	m := &reminderTenantState{tenant: t, in: in, gate: host.NewGate(), books: make(map[string]*reminderBook)}
 	err := in.Engine().View(ctx, func(r engine.Reader) error {
 		return host.ScanRecords(r, 'n', func(key []byte, rec reminderBookRecord) error {
@@ -94,7 +94,7 @@ func (t *ReminderTenant) Open(ctx context.Context, in *host.Instance) (host.Tena
 			return nil
 		})
 	})
-	return host.TenantState{Life: m, Sweep: m, ClockObserver: m,
+	return host.OpenedTenant{Life: m, Sweep: m, ClockObserver: m,
 		Sinks:        map[string]host.FindExpirySinkFunc{Kind: m.sink},
 		SnapshotNote: func() (string, any) { return "books", len(m.books) }}, errors.Join(err, t.Broken)
 }
@@ -134,8 +134,8 @@ func (m *reminderTenantState) Ranges(context.Context) (list []ttl.SweepRange, er
 func (m *reminderTenantState) Clock(ttl.SweepRange) ttl.Clock { return nil }
 
 // Sweep purges reminders of one book that are due: see ttl.Sweeper.
-func (m *reminderTenantState) Sweep(ctx context.Context, rg ttl.SweepRange, limit int) (swept ttl.SweepResult,
-	err error) {
+func (m *reminderTenantState) Sweep(ctx context.Context, rg ttl.SweepRange,
+	limit int) (swept ttl.SweepResult, err error) {
 	b := m.find(func(b *reminderBook) bool { return binary.BigEndian.Uint32(b.scope) == rg.Owner })
 	if b == nil || m.in.ReaperPaused() {
 		return ttl.SweepResult{Next: host.Never}, nil
@@ -203,9 +203,9 @@ func (m *reminderTenantState) find(is func(*reminderBook) bool) *reminderBook {
 
 // Clocks returns nil: the tenant has no clocks of its own, since the times of all reminders come from the
 // server's clock. See host.ClockMoveParticipant.
-func (m *reminderTenantState) Clocks() []*host.Clock { return nil }
+func (m *reminderTenantState) Clocks() []*host.NonDecreasingClock { return nil }
 
-func (m *reminderTenantState) isAffected(clocks []*host.Clock) bool {
+func (m *reminderTenantState) isAffected(clocks []*host.NonDecreasingClock) bool {
 	for _, c := range clocks {
 		if c == m.in.Clock() {
 			return true
@@ -215,7 +215,8 @@ func (m *reminderTenantState) isAffected(clocks []*host.Clock) bool {
 }
 
 // Hold stops writes and purges until release is called: see host.ClockMoveParticipant.
-func (m *reminderTenantState) Hold(ctx context.Context, clocks []*host.Clock) (release func(), err error) {
+func (m *reminderTenantState) Hold(ctx context.Context, clocks []*host.NonDecreasingClock) (release func(),
+	err error) {
 	if !m.isAffected(clocks) {
 		return func() {}, nil
 	}
@@ -223,7 +224,7 @@ func (m *reminderTenantState) Hold(ctx context.Context, clocks []*host.Clock) (r
 }
 
 // Latest returns the latest time that is stored: see host.ClockMoveParticipant.
-func (m *reminderTenantState) Latest(clocks []*host.Clock) host.StoredMoment {
+func (m *reminderTenantState) Latest(clocks []*host.NonDecreasingClock) host.StoredMoment {
 	if !m.isAffected(clocks) || m.latest.Load() == 0 {
 		return host.StoredMoment{}
 	}
@@ -232,7 +233,7 @@ func (m *reminderTenantState) Latest(clocks []*host.Clock) host.StoredMoment {
 
 // Expired returns the latest deadline of a stored reminder that has passed and is later than to, or the
 // zero value if there is none: see host.ClockMoveParticipant.
-func (m *reminderTenantState) Expired(ctx context.Context, clocks []*host.Clock,
+func (m *reminderTenantState) Expired(ctx context.Context, clocks []*host.NonDecreasingClock,
 	to time.Time) (died host.StoredMoment, err error) {
 	if !m.isAffected(clocks) {
 		return died, nil
@@ -256,7 +257,7 @@ func (m *reminderTenantState) Expired(ctx context.Context, clocks []*host.Clock,
 }
 
 // Moved makes the reaper look at all books again: see host.ClockMoveParticipant.
-func (m *reminderTenantState) Moved([]*host.Clock) {
+func (m *reminderTenantState) Moved([]*host.NonDecreasingClock) {
 	for _, b := range m.books {
 		b.rescan.Store(true)
 	}

@@ -17,7 +17,7 @@ func (t *ReminderTenant) Make(ctx context.Context, name string) error {
 	}
 	defer m.in.Catalog().Unlock()
 	var b *reminderBook
-	err := m.in.Catalog().Change(ctx, func(t *host.CatalogChange) error {
+	err := m.in.Catalog().Change(ctx, func(t *host.CatalogTxn) error {
 		rec := reminderBookRecord{Number: t.Number()}
 		b = &reminderBook{scope: bookScope(rec.Number)}
 		key := append(host.AppendCatalogHead(nil, 'n', 0), name...)
@@ -89,8 +89,8 @@ func (t *ReminderTenant) Stored(ctx context.Context, name string) ([]string, err
 	return t.live.Load().texts(ctx, name, func(int64) bool { return true })
 }
 
-func (m *reminderTenantState) texts(ctx context.Context, name string, is func(due int64) bool) (list []string,
-	err error) {
+func (m *reminderTenantState) texts(ctx context.Context, name string,
+	is func(due int64) bool) (list []string, err error) {
 	b, err := m.book(name)
 	if err != nil {
 		return nil, err

@@ -60,7 +60,7 @@ type FaultRule struct {
 	Fault Fault
 	// Operations are the operations that the rule applies to. If there are none, it applies to all
 	// operations on documents and messages, except query plans and metadata.
-	Operations []Operation
+	Operations []OperationKind
 	// Database and Container are the ids of the documents' database and container. Empty: any.
 	Database, Container string
 	// Entity is the path of a queue, topic or subscription, ignoring case. Empty: any.
@@ -162,7 +162,7 @@ func (r *FaultRule) checkTarget() error {
 }
 
 // matches reports whether a rule applies to an operation.
-func (r *FaultRule) matches(o *TargetOperation) bool {
+func (r *FaultRule) matches(o *IncomingOperation) bool {
 	if len(r.Operations) == 0 && !o.Operation.ofData() {
 		return false
 	}

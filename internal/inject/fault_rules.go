@@ -101,7 +101,7 @@ func (l *FaultRules) Armed() bool { return l != nil && l.armed.Load() }
 
 // Match returns the fault for an operation. It must be called exactly once for each operation, since it
 // counts.
-func (l *FaultRules) Match(o TargetOperation) (h MatchedFault) {
+func (l *FaultRules) Match(o IncomingOperation) (h MatchedFault) {
 	if !l.Armed() {
 		return h
 	}

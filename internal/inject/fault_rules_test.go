@@ -13,10 +13,10 @@ import (
 
 var start = time.Date(2027, 3, 1, 12, 0, 0, 0, time.UTC)
 
-var reading = inject.TargetOperation{Operation: inject.ReadItem, Database: "shop", Container: "carts"}
+var reading = inject.IncomingOperation{Operation: inject.ReadItem, Database: "shop", Container: "carts"}
 
 // hits calls Match for n equal operations and returns the indexes, from 0, of those that got a fault.
-func hits(l *inject.FaultRules, o inject.TargetOperation, n int) (list []int) {
+func hits(l *inject.FaultRules, o inject.IncomingOperation, n int) (list []int) {
 	for i := range n {
 		if h := l.Match(o); h.Fault != inject.None {
 			list = append(list, i)
@@ -42,17 +42,17 @@ func TestSeedRepeats(t *testing.T) {
 		l := inject.New(ttl.NewManual(start).Now)
 		if disturb {
 			add(t, l, inject.FaultRule{Fault: inject.Gone, Share: 0.5,
-				Operations: []inject.Operation{inject.Batch}})
+				Operations: []inject.OperationKind{inject.Batch}})
 		}
 		add(t, l, inject.FaultRule{Fault: inject.Throttled, Share: 0.3, Seed: seed,
-			Operations: []inject.Operation{inject.ReadItem}})
+			Operations: []inject.OperationKind{inject.ReadItem}})
 		if disturb {
 			add(t, l, inject.FaultRule{Fault: inject.Latency, Latency: time.Millisecond, Share: 0.5})
 		}
 		var list []int
 		for i := range 1000 {
 			if disturb {
-				l.Match(inject.TargetOperation{Operation: inject.Batch})
+				l.Match(inject.IncomingOperation{Operation: inject.Batch})
 			}
 			if l.Match(reading).Fault == inject.Throttled {
 				list = append(list, i)
@@ -179,19 +179,19 @@ func TestOrder(t *testing.T) {
 }
 
 func TestRuleSelectsOperations(t *testing.T) {
-	settling := inject.TargetOperation{Operation: inject.Complete, Entity: "Orders"}
+	settling := inject.IncomingOperation{Operation: inject.Complete, Entity: "Orders"}
 	for _, c := range []struct {
 		rule inject.FaultRule
-		of   inject.TargetOperation
+		of   inject.IncomingOperation
 		want bool
 	}{
 		{inject.FaultRule{Fault: inject.Gone}, reading, true},
 		{inject.FaultRule{Fault: inject.Gone}, settling, false},
-		{inject.FaultRule{Fault: inject.Gone}, inject.TargetOperation{Operation: inject.Metadata}, false},
-		{inject.FaultRule{Fault: inject.Gone}, inject.TargetOperation{Operation: inject.QueryPlan}, false},
-		{inject.FaultRule{Fault: inject.Gone, Operations: []inject.Operation{inject.Metadata}},
-			inject.TargetOperation{Operation: inject.Metadata}, true},
-		{inject.FaultRule{Fault: inject.Gone, Operations: []inject.Operation{inject.CreateItem}}, reading,
+		{inject.FaultRule{Fault: inject.Gone}, inject.IncomingOperation{Operation: inject.Metadata}, false},
+		{inject.FaultRule{Fault: inject.Gone}, inject.IncomingOperation{Operation: inject.QueryPlan}, false},
+		{inject.FaultRule{Fault: inject.Gone, Operations: []inject.OperationKind{inject.Metadata}},
+			inject.IncomingOperation{Operation: inject.Metadata}, true},
+		{inject.FaultRule{Fault: inject.Gone, Operations: []inject.OperationKind{inject.CreateItem}}, reading,
 			false},
 		{inject.FaultRule{Fault: inject.Gone, Database: "shop", Container: "carts"}, reading, true},
 		{inject.FaultRule{Fault: inject.Gone, Database: "shop"}, reading, true},
@@ -203,9 +203,9 @@ func TestRuleSelectsOperations(t *testing.T) {
 		{inject.FaultRule{Fault: inject.Drop, Entity: "orders"}, reading, false},
 		{inject.FaultRule{Fault: inject.LockLost}, settling, true},
 		{inject.FaultRule{Fault: inject.LockLost},
-			inject.TargetOperation{Operation: inject.Send, Entity: "orders"}, false},
+			inject.IncomingOperation{Operation: inject.Send, Entity: "orders"}, false},
 		{inject.FaultRule{Fault: inject.LockLost}, reading, false},
-		{inject.FaultRule{Fault: inject.Detach}, inject.TargetOperation{Operation: inject.Send,
+		{inject.FaultRule{Fault: inject.Detach}, inject.IncomingOperation{Operation: inject.Send,
 			Entity: "orders"},
 			true},
 	} {
@@ -230,8 +230,8 @@ func TestRefusedRules(t *testing.T) {
 		"substatus":    {{Fault: inject.Drop, Substatus: 1}, {Fault: inject.Gone, Substatus: -1}},
 		"database":     {{Fault: inject.Gone, Container: "c"}},
 		"operations": {{Fault: inject.Gone, Entity: "q"}, {Fault: inject.Detach, Database: "d"},
-			{Fault: inject.LockLost, Operations: []inject.Operation{inject.Send}},
-			{Fault: inject.Drop, Operations: []inject.Operation{inject.Send, inject.ReadItem}}},
+			{Fault: inject.LockLost, Operations: []inject.OperationKind{inject.Send}},
+			{Fault: inject.Drop, Operations: []inject.OperationKind{inject.Send, inject.ReadItem}}},
 	} {
 		for _, r := range rules {
 			var refused *inject.FaultRuleError

@@ -7,9 +7,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TargetOperation describes an operation to which fault rules may apply.
-type TargetOperation struct {
-	Operation           Operation
+// IncomingOperation describes an operation that a client requests, to which fault rules may apply.
+type IncomingOperation struct {
+	Operation           OperationKind
 	Database, Container string // for an operation on documents
 	Entity              string // for an operation on messages: path of the entity
 }

@@ -2,13 +2,13 @@ package inject
 
 import "strings"
 
-// Operation is a kind of operation that a rule can select.
-type Operation uint8
+// OperationKind is a kind of operation that a rule can select.
+type OperationKind uint8
 
 // The operations on documents, followed by those on messages. Metadata is every other operation: on
 // accounts, databases, containers, ranges and so on.
 const (
-	ReadItem Operation = iota + 1
+	ReadItem OperationKind = iota + 1
 	CreateItem
 	UpsertItem
 	ReplaceItem
@@ -40,7 +40,7 @@ var operationNames = [operationCount]string{
 }
 
 // String returns the name of the operation.
-func (o Operation) String() string {
+func (o OperationKind) String() string {
 	if o < operationCount {
 		return operationNames[o]
 	}
@@ -48,16 +48,16 @@ func (o Operation) String() string {
 }
 
 // ofMessages reports whether it is an operation on messages.
-func (o Operation) ofMessages() bool { return o >= Send }
+func (o OperationKind) ofMessages() bool { return o >= Send }
 
 // ofData reports whether a rule that names no operations applies to the operation.
-func (o Operation) ofData() bool { return o != Metadata && o != QueryPlan }
+func (o OperationKind) ofData() bool { return o != Metadata && o != QueryPlan }
 
 // OperationNames returns the names of all operations.
 func OperationNames() []string { return operationNames[1:] }
 
 // ParseOperation parses an operation's name, ignoring case. Its error is a *FaultRuleError.
-func ParseOperation(name string) (Operation, error) {
+func ParseOperation(name string) (OperationKind, error) {
 	for o := ReadItem; o < operationCount; o++ {
 		if strings.EqualFold(operationNames[o], name) {
 			return o, nil

@@ -67,12 +67,12 @@ func (e *PathError) Error() string {
 	return fmt.Sprintf("invalid path %.200q at offset %d: %s", e.Path, e.Offset, e.Reason)
 }
 
-// EncodingError reports bytes that are not a result of AppendOrdered or AppendEscaped.
-type EncodingError struct {
+// OrderedEncodingError reports bytes that are not a result of AppendOrdered or AppendEscaped.
+type OrderedEncodingError struct {
 	Left   int    // number of bytes from the error to the end of the input
 	Reason string // description of the error
 }
 
-func (e *EncodingError) Error() string {
+func (e *OrderedEncodingError) Error() string {
 	return fmt.Sprintf("invalid ordered encoding, %d bytes before its end: %s", e.Left, e.Reason)
 }

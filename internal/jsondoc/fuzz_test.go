@@ -256,7 +256,7 @@ func FuzzOrdered(f *testing.F) {
 		}
 		// As an encoding, b is read back to the byte or refused.
 		v, rest, err := DecodeOrdered(b)
-		var encoding *EncodingError
+		var encoding *OrderedEncodingError
 		if err != nil && (!errors.As(err, &encoding) || encoding.Left < 0 || encoding.Left > len(b)) {
 			t.Fatalf("DecodeOrdered(%x): %v", b, err)
 		}

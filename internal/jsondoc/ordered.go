@@ -117,13 +117,13 @@ func appendEscaped(dst []byte, s string) []byte {
 }
 
 // DecodeEscaped decodes the result of AppendEscaped and returns it with the bytes that follow. s may be a
-// part of b. The error is an *EncodingError.
+// part of b. The error is an *OrderedEncodingError.
 func DecodeEscaped(b []byte) (s, rest []byte, err error) {
 	whole := true
 	for from := 0; ; {
 		i := bytes.IndexByte(b[from:], 0) + from
 		if i < from || i+1 == len(b) {
-			return nil, b, &EncodingError{len(b) - from, "the end of a string is missing"}
+			return nil, b, &OrderedEncodingError{len(b) - from, "the end of a string is missing"}
 		}
 		switch b[i+1] {
 		case 0x01:
@@ -136,15 +136,15 @@ func DecodeEscaped(b []byte) (s, rest []byte, err error) {
 			s = append(s, b[from:i+1]...)
 			from = i + 2
 		default:
-			return nil, b, &EncodingError{len(b) - i, "00 in a string must be followed by 01 or FF"}
+			return nil, b, &OrderedEncodingError{len(b) - i, "00 in a string must be followed by 01 or FF"}
 		}
 	}
 }
 
 // DecodeOrdered decodes the result of AppendOrdered and returns it with the bytes that follow. The value is
 // equal to the encoded one, but the spelling of numbers and strings and the order of members may differ. It
-// shares no memory with b. The error is an *EncodingError, for bytes that AppendOrdered never writes and for
-// nesting beyond 10,000 levels.
+// shares no memory with b. The error is an *OrderedEncodingError, for bytes that AppendOrdered never writes
+// and for nesting beyond 10,000 levels.
 func DecodeOrdered(b []byte) (v Value, rest []byte, err error) {
 	if len(b) > 0 && (b[0] == tagArray || b[0] == tagObject) {
 		text, rest, err := appendDecoded(nil, b, 0)
@@ -160,7 +160,7 @@ func DecodeOrdered(b []byte) (v Value, rest []byte, err error) {
 // value with the bytes that follow.
 func decodeScalar(b []byte) (v Value, rest []byte, err error) {
 	if len(b) == 0 {
-		return Value{}, b, &EncodingError{0, "a value is missing"}
+		return Value{}, b, &OrderedEncodingError{0, "a value is missing"}
 	}
 	switch b[0] {
 	case tagUndefined:
@@ -174,19 +174,19 @@ func decodeScalar(b []byte) (v Value, rest []byte, err error) {
 	case tagString:
 		s, rest, err := DecodeEscaped(b[1:])
 		if err == nil && !utf8.Valid(s) {
-			err = &EncodingError{len(b), "a string is not UTF-8"}
+			err = &OrderedEncodingError{len(b), "a string is not UTF-8"}
 		}
 		if err != nil {
 			return Value{}, b, err
 		}
 		return Value{text: string(s), kind: String, made: true}, rest, nil
 	}
-	return Value{}, b, &EncodingError{len(b), "no value begins with this byte"}
+	return Value{}, b, &OrderedEncodingError{len(b), "no value begins with this byte"}
 }
 
 func decodeNumber(b []byte) (v Value, rest []byte, err error) {
 	if len(b) < 9 {
-		return Value{}, b, &EncodingError{len(b), "a number is cut off"}
+		return Value{}, b, &OrderedEncodingError{len(b), "a number is cut off"}
 	}
 	bits := binary.BigEndian.Uint64(b[1:])
 	if bits&signBit != 0 {
@@ -197,14 +197,14 @@ func decodeNumber(b []byte) (v Value, rest []byte, err error) {
 	if f := math.Float64frombits(bits); bits != signBit && (bits == orderedNaN || !math.IsNaN(f)) {
 		return NumberValue(f), b[9:], nil
 	}
-	return Value{}, b, &EncodingError{len(b), "a number is -0 or an unusual NaN"}
+	return Value{}, b, &OrderedEncodingError{len(b), "a number is -0 or an unusual NaN"}
 }
 
 // appendDecoded appends the JSON text of the value that b begins with.
 func appendDecoded(dst, b []byte, depth int) (text, rest []byte, err error) {
 	if len(b) > 0 && (b[0] == tagArray || b[0] == tagObject) {
 		if depth == maxOrderedDepth {
-			return nil, nil, &EncodingError{len(b), "arrays and objects are nested too deeply"}
+			return nil, nil, &OrderedEncodingError{len(b), "arrays and objects are nested too deeply"}
 		}
 		if b[0] == tagArray {
 			return appendDecodedArray(dst, b[1:], depth+1)
@@ -215,9 +215,9 @@ func appendDecoded(dst, b []byte, depth int) (text, rest []byte, err error) {
 	switch {
 	case err != nil:
 	case v.kind == Undefined:
-		err = &EncodingError{len(b), "an array or object holds undefined"}
+		err = &OrderedEncodingError{len(b), "an array or object holds undefined"}
 	case v.kind == Number && v.num-v.num != 0: // NaN or infinite
-		err = &EncodingError{len(b), "an array or object holds a number that JSON does not have"}
+		err = &OrderedEncodingError{len(b), "an array or object holds a number that JSON does not have"}
 	}
 	return v.AppendJSON(dst), rest, err
 }
@@ -245,7 +245,8 @@ func appendDecodedObject(dst, b []byte, depth int) (text, rest []byte, err error
 		}
 		encoded := b[:len(b)-len(rest)]
 		if name.kind != String || bytes.Compare(last, encoded) >= 0 {
-			return nil, nil, &EncodingError{len(b), "the names of an object must be strings in rising order"}
+			const rule = "the names of an object must be strings in rising order"
+			return nil, nil, &OrderedEncodingError{len(b), rule}
 		}
 		if last != nil {
 			dst = append(dst, ',')

@@ -95,8 +95,8 @@ func TestDecodeOrderedErrors(t *testing.T) {
 			t.Fatal(err)
 		}
 		v, rest, err := DecodeOrdered(b)
-		var got *EncodingError
-		if !errors.As(err, &got) || *got != (EncodingError{c.left, c.reason}) {
+		var got *OrderedEncodingError
+		if !errors.As(err, &got) || *got != (OrderedEncodingError{c.left, c.reason}) {
 			t.Errorf("%.40s: got %v, want %d left, %s", c.hex, err, c.left, c.reason)
 		}
 		if v.Kind() != Undefined || !bytes.Equal(rest, b) {

@@ -22,13 +22,13 @@ const changesText = `Server-sent events until the client disconnects; the data o
 
 type streamChangesRequest struct {
 	Container string `query:"container" description:"Container whose changes are reported: database/id."`
-	WaitLimit
+	WaitLimiter
 	_ struct{} `takes:"changes take %"`
 }
 
-// changeWatch waits for the changes that a stream reports: of the catalog, of the items of one container,
+// changeWaiter waits for the changes that a stream reports: of the catalog, of the items of one container,
 // and of messages.
-type changeWatch struct {
+type changeWaiter struct {
 	l              *Laboratory
 	database, coll string // names of the container that is followed; "": none
 
@@ -38,7 +38,7 @@ type changeWatch struct {
 // streamChanges sends server-sent events until the client disconnects or the server shuts down. An event has
 // no content: it only means that the client should read certain data again.
 func (l *Laboratory) streamChanges(ec echo.Context, in *streamChangesRequest) error {
-	w := changeWatch{l: l}
+	w := changeWaiter{l: l}
 	if in.Container != "" {
 		var both bool
 		if w.database, w.coll, both = strings.Cut(in.Container, "/"); !both {
@@ -70,7 +70,7 @@ func (l *Laboratory) streamChanges(ec echo.Context, in *streamChangesRequest) er
 }
 
 // arm gets from each object a channel that is closed at the object's next change.
-func (w *changeWatch) arm() {
+func (w *changeWaiter) arm() {
 	if w.catalog == nil {
 		w.catalog = w.l.db.CatalogChanged()
 		w.items = nil // the name may now belong to another container
@@ -84,7 +84,7 @@ func (w *changeWatch) arm() {
 }
 
 // container returns the container that is followed, or nil if there is none.
-func (w *changeWatch) container() *store.Container {
+func (w *changeWaiter) container() *store.Container {
 	if w.database == "" {
 		return nil
 	}
@@ -102,7 +102,7 @@ func (w *changeWatch) container() *store.Container {
 // next waits for a change and returns the names of the events for all changes so far, or nil if tick fired.
 // An error ends the stream. New channels are taken before the events are sent, so a client that reads after
 // an event misses no change.
-func (w *changeWatch) next(ctx context.Context, tick <-chan time.Time) (names []string, err error) {
+func (w *changeWaiter) next(ctx context.Context, tick <-chan time.Time) (names []string, err error) {
 	select {
 	case <-w.catalog:
 	case <-w.items:

@@ -50,8 +50,8 @@ type ClockChange struct {
 }
 
 // change returns the change as a value of package store.
-func (c *ClockChange) change() store.ClockChange {
-	out := store.ClockChange{Real: bool(c.Real), Rate: c.Rate, Freeze: c.Freeze}
+func (c *ClockChange) change() store.ClockChangeRequest {
+	out := store.ClockChangeRequest{Real: bool(c.Real), Rate: c.Rate, Freeze: c.Freeze}
 	if c.Set != nil {
 		out.Set = &c.Set.Time
 	}

@@ -13,10 +13,10 @@
 // # The wire
 //
 // The package is part of a server, which authorizes requests, reads them and sends responses. Interface
-// HTTPAdapter contains what the package requires of that server. The server passes to Register the middleware
-// for public routes and for those that need the master key. Handlers are independent of HTTP, unless they
-// stream their response.
+// ServerRequestIO contains what the package requires of that server. The server passes to Register the
+// middleware for public routes and for those that need the master key. Handlers are independent of HTTP,
+// unless they stream their response.
 //
-// A handler fails with a *fault.Error or a *route.Error. The server converts both to responses like its
-// other errors.
+// A handler fails with a *fault.Error or a *route.Error. The server converts both to responses like its other
+// errors.
 package laboratory

@@ -97,35 +97,35 @@ func (l *Laboratory) explainItem(ctx context.Context, in *explainItemRequest) (I
 	return itemExpiry(e), nil
 }
 
-// MemoryReservation is embedded in the request structs of routes whose response may be large. Their handlers
-// reserve memory with take before they build the response. Otherwise many clients that do not read could fill
-// the memory with responses.
-type MemoryReservation struct{ take func() error }
+// ResponseMemoryReserver is embedded in the request structs of routes whose response may be large. Their
+// handlers reserve memory with take before they build the response. Otherwise many clients that do not read
+// could fill the memory with responses.
+type ResponseMemoryReserver struct{ take func() error }
 
 // Find implements route.RequestPartDecoder: it sets take, by which the handler reserves memory. It reserves
 // none itself.
-func (r *MemoryReservation) Find(l *Laboratory, ec echo.Context) error {
+func (r *ResponseMemoryReserver) Find(l *Laboratory, ec echo.Context) error {
 	r.take = func() error { return l.opt.Wire.Reserve(ec) }
 	return nil
 }
 
-// WaitLimit is embedded in the request structs of routes whose handlers may wait for long. Its method wait
+// WaitLimiter is embedded in the request structs of routes whose handlers may wait for long. Its method wait
 // limits the wait.
-type WaitLimit struct {
+type WaitLimiter struct {
 	l      *Laboratory
 	limits *http.ResponseController
 }
 
 // Find implements route.RequestPartDecoder: it stores the request's connection, whose deadlines wait
 // removes later.
-func (p *WaitLimit) Find(l *Laboratory, ec echo.Context) error {
+func (p *WaitLimiter) Find(l *Laboratory, ec echo.Context) error {
 	p.l, p.limits = l, http.NewResponseController(ec.Response())
 	return nil
 }
 
 // wait returns a context for a request that waits. It ends after the real time d, or when the server shuts
 // down. The deadlines of the connection are removed for this request. The caller must call end.
-func (p *WaitLimit) wait(ctx context.Context, d time.Duration) (patient context.Context, end func()) {
+func (p *WaitLimiter) wait(ctx context.Context, d time.Duration) (patient context.Context, end func()) {
 	// This fails only on the connection of a test, which has no deadlines.
 	_ = p.limits.SetReadDeadline(time.Time{})
 	_ = p.limits.SetWriteDeadline(time.Time{})
@@ -172,7 +172,7 @@ type waitForItemRequest struct {
 	PartitionKey partitionKey `json:"partitionKey,omitempty"`
 	After        int64        `json:"after,omitempty" minimum:"0" maximum:"9007199254740992" description:"With 'feed': an LSN that the change must exceed."`
 	Timeout      int64        `json:"timeout,omitempty" minimum:"1" maximum:"600" default:"30" description:"Seconds to wait at most."`
-	WaitLimit
+	WaitLimiter
 	_ struct{} `additionalProperties:"false"`
 }
 
@@ -202,7 +202,7 @@ func (l *Laboratory) wait(ctx context.Context, in *waitForItemRequest) (WaitForI
 		req.Key = store.Key{Partition: in.PartitionKey.PartitionKey, ID: *in.ID}
 	}
 	timeout := time.Duration(in.Timeout) * time.Second
-	patient, end := in.WaitLimit.wait(ctx, timeout)
+	patient, end := in.WaitLimiter.wait(ctx, timeout)
 	defer end()
 	out, err := in.container.Wait(patient, req)
 	switch {

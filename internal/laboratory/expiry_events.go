@@ -32,8 +32,8 @@ type expiryEventsRequest struct {
 	// Last is the id of the last event that a client has received, which a client that reconnects sends.
 	// It is a position in the log and takes precedence over After.
 	Last string `header:"Last-Event-Id" description:"Position for a reconnecting client; overrides 'after'."`
-	WaitLimit
-	MemoryReservation
+	WaitLimiter
+	ResponseMemoryReserver
 	_ struct{} `takes:"events take %"`
 }
 
@@ -99,7 +99,7 @@ func (l *Laboratory) events(ctx context.Context, in *expiryEventsRequest) (Expir
 			return ExpiryEvents{Events: []ExpiryEvent{}, Position: at}, err
 		}
 	}
-	if err := in.MemoryReservation.take(); err != nil {
+	if err := in.ResponseMemoryReserver.take(); err != nil {
 		return ExpiryEvents{}, err
 	}
 	page, err := in.container.Expirations(ctx, after, in.Limit)
@@ -114,7 +114,7 @@ func (l *Laboratory) events(ctx context.Context, in *expiryEventsRequest) (Expir
 func (l *Laboratory) untilExpired(ctx context.Context, in *expiryEventsRequest, after string) (come bool,
 	at string,
 	err error) {
-	patient, end := in.WaitLimit.wait(ctx, time.Duration(in.Wait)*time.Second)
+	patient, end := in.WaitLimiter.wait(ctx, time.Duration(in.Wait)*time.Second)
 	defer end()
 	f := expiryLogFollower{l: l, coll: in.container, after: after, limit: 1}
 	_, _, err = f.next(patient, nil)

@@ -100,7 +100,7 @@ func (l *Laboratory) importItems(ctx context.Context, in *importDocumentsRequest
 			return false
 		}
 		op := store.Operation{Kind: kind, NoContent: true}
-		var o store.ImportOptions
+		var o store.ImportedItemTimestamp
 		op.Body, o, op.Err = store.ParseImport(v.Raw())
 		op.Import = &o
 		ops = append(ops, op)

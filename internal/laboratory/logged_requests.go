@@ -45,7 +45,7 @@ type LoggedRequest struct {
 	Explorer       bool    `json:"explorer,omitempty" description:"Whether the explorer sent the request."`
 }
 
-func requestOf(r *requestlog.LoggedEntry) LoggedRequest {
+func requestOf(r *requestlog.RetrievedEntry) LoggedRequest {
 	return LoggedRequest{ID: r.ID, Time: r.Began.Format(time.RFC3339Nano),
 		DataTime: r.DataTime.Format(time.RFC3339Nano),
 		Protocol: r.Protocol.String(), Method: r.Method, Path: r.URI, Operation: r.Operation,
@@ -146,8 +146,8 @@ type listRequestsRequest struct {
 
 	Wait int64  `query:"wait" minimum:"0" maximum:"600" description:"Seconds to wait if there are none."`
 	Last string `header:"Last-Event-Id" description:"Position for a reconnecting client; overrides 'after'."`
-	WaitLimit
-	MemoryReservation
+	WaitLimiter
+	ResponseMemoryReserver
 	_ struct{} `takes:"requests take %"`
 }
 
@@ -185,12 +185,12 @@ func (l *Laboratory) listRequests(ctx context.Context, in *listRequestsRequest) 
 	if err != nil {
 		return LoggedRequests{}, err
 	}
-	if err := in.MemoryReservation.take(); err != nil {
+	if err := in.ResponseMemoryReserver.take(); err != nil {
 		return LoggedRequests{}, err
 	}
 	list, lost := r.Next()
 	if in.Wait > 0 && len(list) == 0 {
-		patient, end := in.WaitLimit.wait(ctx, time.Duration(in.Wait)*time.Second)
+		patient, end := in.WaitLimiter.wait(ctx, time.Duration(in.Wait)*time.Second)
 		for len(list) == 0 && r.Wait(patient) == nil {
 			list, _ = r.Next()
 		}

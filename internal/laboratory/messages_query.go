@@ -30,7 +30,7 @@ type queryMessagesRequest struct {
 
 	Continuation string `json:"continuation,omitempty" description:"Continuation of the previous page."`
 
-	MemoryReservation
+	ResponseMemoryReserver
 	_ struct{} `takes:"a query of messages takes %" additionalProperties:"false"`
 }
 
@@ -45,7 +45,7 @@ func (l *Laboratory) queryMessages(ctx context.Context, in *queryMessagesRequest
 	var plan *query.Plan
 	var err error
 	late := l.db.Large(ctx, len(in.Query)*store.TextWeight, func() {
-		plan, err = query.Prepare(string(in.Query), in.Parameters, query.Info{Lenient: true})
+		plan, err = query.Prepare(string(in.Query), in.Parameters, query.ContainerInfo{Lenient: true})
 	})
 	if late != nil {
 		return MessageRows{}, late
@@ -53,7 +53,7 @@ func (l *Laboratory) queryMessages(ctx context.Context, in *queryMessagesRequest
 	if err != nil {
 		return MessageRows{}, badQuery(err)
 	}
-	if err := in.MemoryReservation.take(); err != nil {
+	if err := in.ResponseMemoryReserver.take(); err != nil {
 		return MessageRows{}, err
 	}
 	began := l.opt.Wall.Now()
@@ -103,7 +103,7 @@ type messageSource struct {
 }
 
 // Scan implements query.Source: it iterates over the messages with sequence numbers greater than after.
-func (s messageSource) Scan(after uint64) query.Documents {
+func (s messageSource) Scan(after uint64) query.DocumentIterator {
 	return &messageDocumentIterator{s: s, from: int64(after) + 1}
 }
 
@@ -118,15 +118,17 @@ func (s messageSource) Fetch(rid uint64) (query.Document, bool, error) {
 }
 
 // Partition implements query.Source. It returns none, since messages have no partition keys here.
-func (s messageSource) Partition() (query.Postings, bool) { return nil, false }
+func (s messageSource) Partition() (query.PostingIterator, bool) { return nil, false }
 
 // Postings implements query.Source. It is never called, since nothing is indexed.
-func (s messageSource) Postings([]byte) query.Postings { return emptyMessageIndex{} }
+func (s messageSource) Postings([]byte) query.PostingIterator { return emptyMessageIndex{} }
 
 // Terms implements query.Source. It is never called, since nothing is indexed.
-func (s messageSource) Terms([]byte, []byte, bool) query.Terms { return emptyMessageIndex{} }
+func (s messageSource) Terms([]byte, []byte, bool) query.IndexEntryIterator {
+	return emptyMessageIndex{}
+}
 
-// emptyMessageIndex is a query.Postings and a query.Terms without entries.
+// emptyMessageIndex is a query.PostingIterator and a query.IndexEntryIterator without entries.
 type emptyMessageIndex struct{}
 
 func (emptyMessageIndex) Next() bool         { return false }
@@ -148,7 +150,7 @@ type messageDocumentIterator struct {
 // peekedAtOnce is the number of messages that messageDocumentIterator reads at a time.
 const peekedAtOnce = 250
 
-// Next implements query.Documents.
+// Next implements query.DocumentIterator.
 func (d *messageDocumentIterator) Next() bool {
 	if len(d.list) > 0 {
 		d.list = d.list[1:]
@@ -164,13 +166,13 @@ func (d *messageDocumentIterator) Next() bool {
 	return d.err == nil
 }
 
-// Document implements query.Documents.
+// Document implements query.DocumentIterator.
 func (d *messageDocumentIterator) Document() query.Document { return d.one }
 
-// Err implements query.Documents.
+// Err implements query.DocumentIterator.
 func (d *messageDocumentIterator) Err() error { return d.err }
 
-// Close implements query.Documents.
+// Close implements query.DocumentIterator.
 func (d *messageDocumentIterator) Close() error { return d.err }
 
 // messageDocument is a message in the form of a JSON document, for queries. It implements query.Document.

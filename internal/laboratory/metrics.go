@@ -208,7 +208,7 @@ func (l *Laboratory) metrics(ec echo.Context, _ *route.NoBody) error {
 		l.opt.Webhooks, l.opt.Queues}); err != nil {
 		return err
 	}
-	var page metricsPageWriter
+	var page metricsResponseBuffer
 	promhttp.HandlerFor(registry, promhttp.HandlerOpts{DisableCompression: true}).ServeHTTP(&page,
 		ec.Request())
 	if page.status >= http.StatusBadRequest {
@@ -218,24 +218,24 @@ func (l *Laboratory) metrics(ec echo.Context, _ *route.NoBody) error {
 		Kind: page.Header().Get("Content-Type"), Body: page.body})
 }
 
-// metricsPageWriter is an http.ResponseWriter that buffers what the handler of the Prometheus library writes,
-// so that the length of the response is known.
-type metricsPageWriter struct {
+// metricsResponseBuffer is an http.ResponseWriter that buffers what the handler of the Prometheus library
+// writes, so that the length of the response is known.
+type metricsResponseBuffer struct {
 	header http.Header
 	status int
 	body   []byte
 }
 
-func (p *metricsPageWriter) Header() http.Header {
+func (p *metricsResponseBuffer) Header() http.Header {
 	if p.header == nil {
 		p.header = make(http.Header)
 	}
 	return p.header
 }
 
-func (p *metricsPageWriter) WriteHeader(status int) { p.status = status }
+func (p *metricsResponseBuffer) WriteHeader(status int) { p.status = status }
 
-func (p *metricsPageWriter) Write(b []byte) (int, error) {
+func (p *metricsResponseBuffer) Write(b []byte) (int, error) {
 	p.body = append(p.body, b...)
 	return len(b), nil
 }

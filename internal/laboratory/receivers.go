@@ -19,7 +19,7 @@ type openReceiverRequest struct {
 	MessageStoreSelector
 	Session *string `json:"session,omitempty" description:"Id of the session to lock."`
 	Next    bool    `json:"nextSession,omitempty" description:"Lock the next session that is not locked."`
-	WaitLimit
+	WaitLimiter
 	_ struct{} `body:"optional" takes:"a receiver takes %" additionalProperties:"false"`
 }
 
@@ -50,7 +50,7 @@ func (in *openReceiverRequest) openReceiver(ctx context.Context) (*receiverHandl
 			return nil, route.BadRequest("A receiver has 'session' or 'nextSession', not both.")
 		}
 		o.Session = &queue.SessionRequest{Next: true}
-		patient, end := in.WaitLimit.wait(ctx, nextSessionTime)
+		patient, end := in.WaitLimiter.wait(ctx, nextSessionTime)
 		defer end()
 		ctx = patient
 	}
@@ -139,15 +139,15 @@ type receiveMessagesRequest struct {
 	Count   int             `json:"count,omitempty" minimum:"1" maximum:"1000" default:"1" description:"Maximum number of messages."`
 	Seconds float64         `json:"seconds,omitempty" minimum:"0" maximum:"600" description:"Seconds to wait for a message."`
 	Numbers sequenceNumbers `json:"sequenceNumbers,omitempty" description:"Deferred messages to receive."`
-	MemoryReservation
-	WaitLimit
+	ResponseMemoryReserver
+	WaitLimiter
 	_ struct{} `body:"optional" takes:"receive takes %" additionalProperties:"false"`
 }
 
 // receiveLocked locks messages for a receiver.
 func (l *Laboratory) receiveLocked(ctx context.Context, in *receiveMessagesRequest) (Messages, error) {
 	r := in.receiver
-	if err := in.MemoryReservation.take(); err != nil {
+	if err := in.ResponseMemoryReserver.take(); err != nil {
 		return Messages{}, err
 	}
 	e, err := r.queues.Get(ctx, r.path)
@@ -159,7 +159,7 @@ func (l *Laboratory) receiveLocked(ctx context.Context, in *receiveMessagesReque
 	case len(in.Numbers) > 0:
 		list, err = r.queues.ReceiveDeferred(ctx, r.at, in.Numbers, queue.PeekLock, r.Receiver)
 	case in.Seconds > 0:
-		patient, end := in.WaitLimit.wait(ctx, time.Duration(min(in.Seconds, 600)*float64(time.Second)))
+		patient, end := in.WaitLimiter.wait(ctx, time.Duration(min(in.Seconds, 600)*float64(time.Second)))
 		defer end()
 		list, err = r.Receive(patient, in.Count)
 	default:
@@ -191,8 +191,8 @@ type settleMessagesRequest struct {
 }
 
 // settleMessages settles messages by their lock tokens, each in its own transaction.
-func (l *Laboratory) settleMessages(ctx context.Context, in *settleMessagesRequest) (out ProcessedMessages,
-	err error) {
+func (l *Laboratory) settleMessages(ctx context.Context,
+	in *settleMessagesRequest) (out ProcessedMessages, err error) {
 	how, ok := outcomes[in.Outcome]
 	if !ok {
 		return out, route.BadRequest("'outcome' must be 'complete', 'abandon', 'defer', 'dead-letter' or " +

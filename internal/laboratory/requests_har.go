@@ -96,7 +96,7 @@ type HARTimings struct {
 type harFileRequest struct {
 	requestLogFilter
 	Limit int `query:"limit" minimum:"1" maximum:"10000" default:"1000" description:"Maximum number of requests, the latest ones."`
-	MemoryReservation
+	ResponseMemoryReserver
 	_ struct{} `takes:"an archive takes %"`
 }
 
@@ -111,7 +111,7 @@ func (l *Laboratory) archiveRequests(_ context.Context, in *harFileRequest) (HAR
 	if err != nil {
 		return out, err
 	}
-	if err := in.MemoryReservation.take(); err != nil {
+	if err := in.ResponseMemoryReserver.take(); err != nil {
 		return out, err
 	}
 	list, _ := log.Read(0, f).Next()
@@ -126,7 +126,7 @@ func (l *Laboratory) archiveRequests(_ context.Context, in *harFileRequest) (HAR
 	return out, nil
 }
 
-func archiveEntryOf(r *requestlog.LoggedEntry) HAREntry {
+func archiveEntryOf(r *requestlog.RetrievedEntry) HAREntry {
 	version := "HTTP/1.1"
 	if r.Protocol == requestlog.Direct {
 		version = "RNTBD"
@@ -166,7 +166,7 @@ func commentOf(b *LoggedBody) string {
 }
 
 // absolute returns the complete URL of a request, which an archive must contain.
-func absolute(r *requestlog.LoggedEntry) string {
+func absolute(r *requestlog.RetrievedEntry) string {
 	host := cmp.Or(r.Host, "localhost:8081")
 	return "http://" + host + "/" + strings.TrimPrefix(r.URI, "/")
 }

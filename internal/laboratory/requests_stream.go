@@ -66,7 +66,7 @@ func (l *Laboratory) awaitRequest(ctx context.Context, r *requestlog.Reader) (id
 }
 
 // requests writes entries of the log as events. lost says that entries before them have been overwritten.
-func (w *sseWriter) requests(list []*requestlog.LoggedEntry, lost bool) error {
+func (w *sseWriter) requests(list []*requestlog.RetrievedEntry, lost bool) error {
 	if lost {
 		w.b = append(w.b, "event: lost\ndata: "+
 			"{\"message\":\"Requests after the position were overwritten.\"}\n\n"...)

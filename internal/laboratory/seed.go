@@ -50,12 +50,12 @@ func (l *Laboratory) getSeed(ctx context.Context, _ *route.NoBody) (SeedFiles, e
 	return out, nil
 }
 
-// seedFiles maps the path of a file to its text.
-type seedFiles map[string]string
+// seedFileTexts maps the path of a file to its text.
+type seedFileTexts map[string]string
 
 // DecodeMember implements route.JSONMemberDecoder.
-func (f *seedFiles) DecodeMember(name string, v jsondoc.Value) error {
-	*f = seedFiles{}
+func (f *seedFileTexts) DecodeMember(name string, v jsondoc.Value) error {
+	*f = seedFileTexts{}
 	good := v.Kind() == jsondoc.Object
 	v.Each(func(path string, text jsondoc.Value) bool {
 		good = good && text.Kind() == jsondoc.String
@@ -70,7 +70,7 @@ func (f *seedFiles) DecodeMember(name string, v jsondoc.Value) error {
 }
 
 // JSONSchema implements jsonschema.Exposer.
-func (seedFiles) JSONSchema() (s jsonschema.Schema, err error) {
+func (seedFileTexts) JSONSchema() (s jsonschema.Schema, err error) {
 	text := new(jsonschema.Schema)
 	text.AddType(jsonschema.String)
 	s.AddType(jsonschema.Object)
@@ -80,13 +80,13 @@ func (seedFiles) JSONSchema() (s jsonschema.Schema, err error) {
 }
 
 type applySeedRequest struct {
-	Files   seedFiles `json:"files" missing:"The body must have 'files'." nullable:"false"`
-	File    string    `json:"file,omitempty" description:"Path of the seed file, if it is not a folder."`
-	Root    string    `json:"root,omitempty" description:"Prefix of the paths in error messages."`
-	Replace bool      `json:"replace,omitempty" description:"Change definitions that differ. Default: fail."`
-	Check   bool      `json:"check,omitempty" description:"Only compare; fail if definitions differ."`
-	_       struct{}  `takes:"a seed is planted with %" body:"large"`
-	_       struct{}  `additionalProperties:"false"`
+	Files   seedFileTexts `json:"files" missing:"The body must have 'files'." nullable:"false"`
+	File    string        `json:"file,omitempty" description:"Path of the seed file, if it is not a folder."`
+	Root    string        `json:"root,omitempty" description:"Prefix of the paths in error messages."`
+	Replace bool          `json:"replace,omitempty" description:"Change definitions that differ. Default: fail."`
+	Check   bool          `json:"check,omitempty" description:"Only compare; fail if definitions differ."`
+	_       struct{}      `takes:"a seed is planted with %" body:"large"`
+	_       struct{}      `additionalProperties:"false"`
 }
 
 // SeedResult is the response to a request that loads a seed: the number of changes.

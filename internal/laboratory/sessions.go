@@ -47,12 +47,12 @@ type listSessionsRequest struct {
 	EntityPath
 	Skip  int `json:"skip,omitempty" minimum:"0" maximum:"1000000000" description:"Sessions to skip first."`
 	Count int `json:"count,omitempty" minimum:"1" maximum:"1000" default:"100" description:"Maximum number of sessions."`
-	MemoryReservation
+	ResponseMemoryReserver
 	_ struct{} `body:"optional" takes:"sessions takes %" additionalProperties:"false"`
 }
 
 func (l *Laboratory) listSessions(ctx context.Context, in *listSessionsRequest) (Sessions, error) {
-	if err := in.MemoryReservation.take(); err != nil {
+	if err := in.ResponseMemoryReserver.take(); err != nil {
 		return Sessions{}, err
 	}
 	whole := MessageStoreSelector{}

@@ -21,7 +21,7 @@ type Snapshots struct {
 	Snapshots []Snapshot `json:"snapshots" nullable:"false"`
 }
 
-func snapshotOf(s store.Snapshot) Snapshot {
+func snapshotOf(s store.SnapshotInfo) Snapshot {
 	return Snapshot{Name: s.Name, Time: s.Time, Bytes: s.Bytes, Databases: s.Databases}
 }
 
@@ -77,8 +77,8 @@ type RestoreSnapshotResult struct {
 	Databases []string `json:"databases" nullable:"false"`
 }
 
-func (l *Laboratory) restoreSnapshot(ctx context.Context, in *restoreSnapshotRequest) (RestoreSnapshotResult,
-	error) {
+func (l *Laboratory) restoreSnapshot(ctx context.Context,
+	in *restoreSnapshotRequest) (RestoreSnapshotResult, error) {
 	var err error
 	switch {
 	case in.Container != nil && in.Database == nil:

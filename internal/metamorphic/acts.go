@@ -310,7 +310,7 @@ func (s *testedStore) act(ctx context.Context, a ConcurrentOperation) (string, e
 		s.clock.Advance(time.Duration(a.seconds()) * time.Second)
 	case Back:
 		to := s.clock.Now().Add(time.Duration(-a.seconds()) * time.Second)
-		_, err = s.db.SetClock(ctx, store.ClockChange{Set: &to})
+		_, err = s.db.SetClock(ctx, store.ClockChangeRequest{Set: &to})
 	case Default:
 		return s.replaceContainer(ctx, a.Arg, s.policy), nil
 	case Reindex:

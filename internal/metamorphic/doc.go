@@ -19,7 +19,7 @@
 //   - Generate draws a history from a seed. Its keys, times to live and unique values come from small sets,
 //     so that steps collide. An etag is named by its role (cur, old), so that a history stays meaningful when
 //     a step is removed.
-//   - HistoryMode.Apply adds the conditions of a mode to the history: sweeps and reopens become steps, the
+//   - HistoryConditions.Apply adds the conditions to the history: sweeps and reopens become steps, the
 //     number of ranges and the initial indexing policy become settings, and concurrent operations become acts
 //     (ConcurrentOperation).
 //   - Run gives each step to a Subject and to a Model and compares the two answers, and Shrink reduces a
@@ -31,8 +31,8 @@
 // The model is the type Model. It has no floors, no generations and no index. Its clock advances second by
 // second, and in every second it marks the items that have expired by the plain rule; a mark is never
 // removed. The store keeps two numbers instead; the test proves that its answers are the same. For queries
-// the Model uses package naive, over the live items. Of the indexing policy it only models which ORDER BY
-// is refused (Refused).
+// the Model uses package naive, over the live items. Of the indexing policy it only models which ORDER BY is
+// refused (Refused).
 //
 // # Concurrent operations
 //
@@ -41,15 +41,16 @@
 //	at 9 create a@x ttl=5 v=4 between=2:advance:7,2:sweep
 //
 // Gap 2 of a write is after its closure and before its commit. In the example the clock advances there by
-// seven seconds, and then the reaper runs. Only one goroutine runs at a time (interleaver), and an act that
-// would have to wait is postponed. So such a history is deterministic, and can be reduced like any other. The
-// step takes effect at one moment: before, between or after the concurrent changes. Its answer must be the
-// one that is correct at one of these moments (outcomes), and the history continues with the models that give
-// this answer. Each sweep in such a history reports how many items are left: exactly the live ones.
+// seven seconds, and then the reaper runs. Only one goroutine runs at a time (interleavingEngine), and an act
+// that would have to wait is postponed. So such a history is deterministic, and can be reduced like any
+// other. The step takes effect at one moment: before, between or after the concurrent changes. Its answer
+// must be the one that is correct at one of these moments (outcomes), and the history continues with the
+// models that give this answer. Each sweep in such a history reports how many items are left: exactly the
+// live ones.
 //
 // # Worlds
 //
-// A TimelineContainer is a smaller kind of history, only about times to live: leases, ceilings and imports
+// A ContainerTimeline is a smaller kind of history, only about times to live: leases, ceilings and imports
 // beside the writes, and 25 partitions that share a container, a default and a clock. Its TimelineModel
 // advances second by second, too, and shares no code with the Model.
 //
@@ -60,8 +61,8 @@
 //
 // # Names instead of values
 //
-// Etags, rids and LSNs differ from run to run. An answer names them by the order in which they appeared
-// (e1, e2, r1), and gives times in seconds since the history began. OpenStore, the Subject over package
-// store, records what each name stands for and fails if an etag, a rid or an LSN is used again for
-// something else. The rows of a query are shown without them.
+// Etags, rids and LSNs differ from run to run. An answer names them by the order in which they appeared (e1,
+// e2, r1), and gives times in seconds since the history began. OpenStore, the Subject over package store,
+// records what each name stands for and fails if an etag, a rid or an LSN is used again for something else.
+// The rows of a query are shown without them.
 package metamorphic

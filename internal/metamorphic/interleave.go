@@ -9,16 +9,16 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// interleaver is an engine that interrupts an operation to run concurrent operations (acts) between its
-// engine calls. The places where it interrupts are called gaps and are counted: before a Get, a View and a
-// Settle; for an Update before it, before and after its closure, and after the commit but before the result
+// interleavingEngine is an engine that interrupts an operation to run concurrent operations (acts) between
+// its engine calls. The places where it interrupts are called gaps and are counted: before a Get, a View and
+// a Settle; for an Update before it, before and after its closure, and after the commit but before the result
 // is returned. Each act runs in its own goroutine, in the gap that the history names. The interrupted
 // operation continues when the act has ended or would have to wait. So only one goroutine runs at a time, and
 // a history is deterministic.
 //
 // The background loops of the store wait before their next engine call until the interrupted operation has
 // ended.
-type interleaver struct {
+type interleavingEngine struct {
 	engine.Engine
 	engine.Getter
 
@@ -32,8 +32,8 @@ type interleaver struct {
 	alones int           // calls of alone that run; guarded by mu
 }
 
-func newInterleaver(e engine.Engine, g engine.Getter) *interleaver {
-	b := &interleaver{Engine: e, Getter: g, idle: make(chan struct{}), turned: make(chan struct{})}
+func newInterleaver(e engine.Engine, g engine.Getter) *interleavingEngine {
+	b := &interleavingEngine{Engine: e, Getter: g, idle: make(chan struct{}), turned: make(chan struct{})}
 	close(b.idle)
 	return b
 }
@@ -56,8 +56,8 @@ func as(ctx context.Context, who any) context.Context {
 }
 
 // during runs an operation and calls gap before and after each of the operation's engine calls, so that
-// gap can run other operations there: see interleaver for the exact points.
-func (b *interleaver) during(gap func(), operation func() (string, error)) (string, error) {
+// gap can run other operations there: see interleavingEngine for the exact points.
+func (b *interleavingEngine) during(gap func(), operation func() (string, error)) (string, error) {
 	b.mu.Lock()
 	b.idle = make(chan struct{})
 	b.mu.Unlock()
@@ -74,7 +74,7 @@ func (b *interleaver) during(gap func(), operation func() (string, error)) (stri
 // arrive is called before each engine call. For the interrupted operation it runs the concurrent
 // operations that are due. A background loop waits until that operation has ended; if the loop must give
 // up its lock, arrive returns engine.ErrRead.
-func (b *interleaver) arrive(ctx context.Context) error {
+func (b *interleavingEngine) arrive(ctx context.Context) error {
 	switch ctx.Value(callerRoleContextKey{}) {
 	case operating:
 		b.pause()
@@ -101,7 +101,7 @@ func (b *interleaver) arrive(ctx context.Context) error {
 // exclusive runs fn, which needs a lock that a background loop may hold. The engine calls of background
 // loops, which otherwise wait for the end of the interrupted operation, fail with engine.ErrRead while fn
 // runs, so that the loops release the lock.
-func (b *interleaver) exclusive(fn func() error) error {
+func (b *interleavingEngine) exclusive(fn func() error) error {
 	b.mu.Lock()
 	if b.alones++; b.alones == 1 {
 		close(b.turned)
@@ -117,15 +117,15 @@ func (b *interleaver) exclusive(fn func() error) error {
 	return fn()
 }
 
-func (b *interleaver) pause() {
+func (b *interleavingEngine) pause() {
 	if b.gap != nil {
 		b.gap()
 	}
 }
 
-// inner returns the context that an interleaver passes to the engine below it. For the interrupted operation
-// and the concurrent operations this context never ends: a noWaitContext ends at the first wait, and a wait
-// inside the engine must not end a concurrent operation.
+// inner returns the context that an interleavingEngine passes to the engine below it. For the interrupted
+// operation and the concurrent operations this context never ends: a noWaitContext ends at the first wait,
+// and a wait inside the engine must not end a concurrent operation.
 func inner(ctx context.Context) context.Context {
 	if ctx.Value(callerRoleContextKey{}) == nil {
 		return ctx
@@ -134,7 +134,8 @@ func inner(ctx context.Context) context.Context {
 }
 
 // Get returns the newest committed value of a key, outside any snapshot: see engine.Getter.
-func (b *interleaver) Get(ctx context.Context, scope, key []byte) ([]byte, engine.ScopePosition, error) {
+func (b *interleavingEngine) Get(ctx context.Context,
+	scope, key []byte) ([]byte, engine.ScopePosition, error) {
 	if err := b.arrive(ctx); err != nil {
 		return nil, engine.ScopePosition{}, err
 	}
@@ -142,7 +143,7 @@ func (b *interleaver) Get(ctx context.Context, scope, key []byte) ([]byte, engin
 }
 
 // View runs fn over one snapshot: see engine.Engine.
-func (b *interleaver) View(ctx context.Context, fn func(engine.Reader) error) error {
+func (b *interleavingEngine) View(ctx context.Context, fn func(engine.Reader) error) error {
 	if err := b.arrive(ctx); err != nil {
 		return err
 	}
@@ -150,7 +151,7 @@ func (b *interleaver) View(ctx context.Context, fn func(engine.Reader) error) er
 }
 
 // Settle waits until everything that was read of a scope is durable: see engine.Durability.
-func (b *interleaver) Settle(ctx context.Context, scope []byte, seen uint64) error {
+func (b *interleavingEngine) Settle(ctx context.Context, scope []byte, seen uint64) error {
 	if err := b.arrive(ctx); err != nil {
 		return err
 	}
@@ -158,7 +159,7 @@ func (b *interleaver) Settle(ctx context.Context, scope []byte, seen uint64) err
 }
 
 // Update runs fn as one transaction in scopes: see engine.Engine.
-func (b *interleaver) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+func (b *interleavingEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) ([]engine.ScopePosition, error) {
 	if v, ok := ctx.Value(callerRoleContextKey{}).(*runningOperation); ok {
 		for b.holds(scopes) {
@@ -187,7 +188,7 @@ func (b *interleaver) Update(ctx context.Context, scopes [][]byte, fn func(engin
 
 // holds reports whether one of the scopes is a scope of the Update that the interrupted operation is
 // executing.
-func (b *interleaver) holds(scopes [][]byte) bool {
+func (b *interleavingEngine) holds(scopes [][]byte) bool {
 	return slices.ContainsFunc(scopes, func(s []byte) bool {
 		return slices.ContainsFunc(b.held, func(h []byte) bool { return bytes.Equal(h, s) })
 	})
@@ -204,8 +205,8 @@ type runningOperation struct {
 
 // begin starts fn in a goroutine of its own, and returns when fn has ended or first waits for a lock (waits
 // is true). If patient is false, fn never waits: its context ends when it would have to.
-func begin(ctx context.Context, patient bool, fn func(context.Context) error) (v *runningOperation,
-	waits bool) {
+func begin(ctx context.Context, patient bool,
+	fn func(context.Context) error) (v *runningOperation, waits bool) {
 	v = &runningOperation{mayWait: patient, on: make(chan struct{}), off: make(chan bool)}
 	ctx = as(ctx, v)
 	if !patient {

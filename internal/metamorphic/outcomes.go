@@ -9,21 +9,21 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// stepOutcome is a correct answer to a step, and the model's state after the step.
-type stepOutcome struct {
+// allowedStepOutcome is a correct answer to a step, and the model's state after the step.
+type allowedStepOutcome struct {
 	answer string
 	model  *Model
 }
 
 // outcomes returns all possible outcomes of a step. The step takes effect at one moment: before, between or
 // after the concurrent changes. Without concurrent changes there is one outcome.
-func (w *Model) outcomes(s Step) []stepOutcome {
+func (w *Model) outcomes(s Step) []allowedStepOutcome {
 	changes := s.changes()
 	if len(changes) == 0 {
-		return []stepOutcome{{w.Do(s), w}}
+		return []allowedStepOutcome{{w.Do(s), w}}
 	}
 	w.pass(s.At / 1000)
-	var all []stepOutcome
+	var all []allowedStepOutcome
 	for at := range len(changes) + 1 {
 		ways := []interleaving{{model: w.clone()}}
 		for i := range len(changes) + 1 {
@@ -37,7 +37,7 @@ func (w *Model) outcomes(s Step) []stepOutcome {
 			}
 		}
 		for _, y := range ways {
-			all = append(all, stepOutcome{y.answer + " {" + strings.Join(y.acts, ", ") + "}", y.model})
+			all = append(all, allowedStepOutcome{y.answer + " {" + strings.Join(y.acts, ", ") + "}", y.model})
 		}
 	}
 	return all
@@ -107,7 +107,7 @@ func (w *Model) state() string {
 
 // agreeing returns the models after those possible outcomes of a step whose answer equals got, the answer
 // of the store. Of models with equal states it returns one.
-func agreeing(possible []stepOutcome, got string) (twins []*Model) {
+func agreeing(possible []allowedStepOutcome, got string) (twins []*Model) {
 	var states []string
 	for _, o := range possible {
 		if o.answer != got {
@@ -126,7 +126,7 @@ func agreeing(possible []stepOutcome, got string) (twins []*Model) {
 }
 
 // answers returns the different answers of the outcomes, as text.
-func answers(possible []stepOutcome) string {
+func answers(possible []allowedStepOutcome) string {
 	var list []string
 	for _, o := range possible {
 		if !slices.Contains(list, o.answer) {

@@ -221,7 +221,7 @@ func (s *Step) word(line, w string) error {
 // components returns the JSON tokens of a partition's key. The name none stands for undefined (an empty
 // token); null, true, false and numbers stand for themselves; anything else is a string. In a hierarchical
 // container the name is split at its slashes and padded with undefined; a prefix ("x/*") is not padded.
-func (c HistoryConfig) components(partition string) []string {
+func (c HistoryContainerConfig) components(partition string) []string {
 	parts := []string{partition}
 	if c.Kind == Hierarchical {
 		prefix, isPrefix := strings.CutSuffix(partition, "/*")
@@ -260,7 +260,7 @@ func (s Step) baseToken() string {
 }
 
 // body returns the document of a step as it is sent: compact, without system properties.
-func (c HistoryConfig) body(s Step) string {
+func (c HistoryContainerConfig) body(s Step) string {
 	b := []byte(`{"id":` + strconv.Quote(s.Document().ID))
 	member := func(name, token string) {
 		if token != "" {

@@ -22,7 +22,7 @@ const began = 1_700_000_000
 // OpenStore returns a Subject over package store, with a database and one container. It calls openEngine
 // once, and again for each Reopen after the store has been closed; openEngine must then return an engine
 // with the same data.
-func OpenStore(c HistoryConfig, openEngine func() (engine.Engine, error)) (Subject, error) {
+func OpenStore(c HistoryContainerConfig, openEngine func() (engine.Engine, error)) (Subject, error) {
 	s := &testedStore{config: c, openEngine: openEngine, clock: ttl.NewManual(time.Unix(began, 0)),
 		ctx: as(context.Background(), checking), op: as(context.Background(), operating),
 		issuedIdentities: issuedIdentities{etags: map[string]*itemVersion{}, rids: map[string]int{},
@@ -82,14 +82,14 @@ func (s *testedStore) closeAll() error {
 
 // testedStore is a store with one container, and the etags, rids and LSNs that it has returned.
 type testedStore struct {
-	config     HistoryConfig
+	config     HistoryContainerConfig
 	openEngine func() (engine.Engine, error)
 	ctx        context.Context
 	clock      *ttl.VirtualClock
 	db         *store.DB // the store that executes the steps; of several, the first of doors
 	doors      []storeInstance
-	op         context.Context // of the operation of a step; ctx is for the test's own checks
-	between    *interleaver    // nil: no acts run in gaps
+	op         context.Context     // of the operation of a step; ctx is for the test's own checks
+	between    *interleavingEngine // nil: no acts run in gaps
 	c          *store.Container
 
 	issuedIdentities

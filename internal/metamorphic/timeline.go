@@ -12,18 +12,19 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// TimelineContainer is one container whose partitions each have their own sequence of events, under the same
-// default time to live and clock. Unlike a history, which covers everything that a store does, it only covers
-// which items are alive in which second. So it is cheap enough for a hundred thousand sequences.
-type TimelineContainer struct {
+// ContainerTimeline is the operations on one container whose partitions each have their own sequence of
+// events, under the same default time to live and clock. Unlike a history, which covers everything that a
+// store does, it only covers which items are alive in which second. So it is cheap enough for a hundred
+// thousand sequences.
+type ContainerTimeline struct {
 	Default int64 // the initial default: 0 is off, -1 on without a default
-	Events  []TimelineEvent
+	Events  []TimelineOperation
 }
 
-// Partitions is the number of timelines of a random TimelineContainer.
+// Partitions is the number of timelines of a random ContainerTimeline.
 const Partitions = 25
 
-// The verbs that a TimelineEvent has in addition to those of a Step.
+// The verbs that a TimelineOperation has in addition to those of a Step.
 const (
 	Import  = "import"  // upsert with a _ts of Seconds ago
 	Hold    = "lease"   // for Seconds
@@ -35,9 +36,9 @@ const (
 	Pass    = "pass"    // the clock advances by Seconds
 )
 
-// TimelineEvent is an operation in a TimelineContainer: on an item, or, without a partition, on the whole
-// TimelineContainer.
-type TimelineEvent struct {
+// TimelineOperation is an operation in a ContainerTimeline: on an item, or, without a partition, on the whole
+// ContainerTimeline.
+type TimelineOperation struct {
 	Verb      string
 	Partition string
 	ID        string
@@ -45,19 +46,19 @@ type TimelineEvent struct {
 	Seconds   int64
 	V         int // content of the written item: a number that no other event has
 	Path      string
-	Base      string          // value of BasePath in the written item: see Base
-	Other     string          // value of OtherPath
-	Batch     []TimelineEvent // operations in one partition, all or nothing
+	Base      string              // value of BasePath in the written item: see Base
+	Other     string              // value of OtherPath
+	Batch     []TimelineOperation // operations in one partition, all or nothing
 }
 
-// The properties from which the times to live of a TimelineContainer can count.
+// The properties from which the times to live of a ContainerTimeline can count.
 const (
 	BasePath  = "/base"
 	OtherPath = "/o/base"
 )
 
-// Base converts a value of a TimelineEvent to JSON for a store whose TimelineContainer began in a given
-// second since 1970. The value +n stands for the n-th second of the TimelineContainer. Any other value is a
+// Base converts a value of a TimelineOperation to JSON for a store whose ContainerTimeline began in a given
+// second since 1970. The value +n stands for the n-th second of the ContainerTimeline. Any other value is a
 // JSON token. An empty value means that the property is absent.
 func Base(value string, began int64) string {
 	after, relative := strings.CutPrefix(value, "+")
@@ -67,7 +68,7 @@ func Base(value string, began int64) string {
 	return value
 }
 
-// baseSecond returns the second of the TimelineContainer that a value stands for, as the server reads it: the
+// baseSecond returns the second of the ContainerTimeline that a value stands for, as the server reads it: the
 // integer part of a number.
 func baseSecond(value string, began int64) (second int64, ok bool) {
 	n, err := strconv.ParseFloat(Base(value, began), 64)
@@ -78,7 +79,7 @@ func baseSecond(value string, began int64) (second int64, ok bool) {
 }
 
 // String formats the event for error messages.
-func (e TimelineEvent) String() string {
+func (e TimelineOperation) String() string {
 	if e.Verb == Batch {
 		parts := make([]string, len(e.Batch))
 		for i, b := range e.Batch {
@@ -105,7 +106,7 @@ func (e TimelineEvent) String() string {
 }
 
 // String formats the container, one event per line.
-func (w TimelineContainer) String() string {
+func (w ContainerTimeline) String() string {
 	lines := []string{fmt.Sprintf("world default=%d", w.Default)}
 	for _, e := range w.Events {
 		lines = append(lines, e.String())
@@ -113,7 +114,7 @@ func (w TimelineContainer) String() string {
 	return strings.Join(lines, "\n")
 }
 
-// TimelineModel is the expected state of a container after the events of a TimelineContainer. For each second
+// TimelineModel is the expected state of a container after the events of a ContainerTimeline. For each second
 // that passes, it checks for each item whether the item has expired in this very second. An item that had
 // expired in one second stays expired.
 type TimelineModel struct {
@@ -122,11 +123,11 @@ type TimelineModel struct {
 	def     int64
 	path    string
 	ceiling bool
-	items   map[ItemKey]*TimelineItem
+	items   map[ItemKey]*TimelineItemState
 }
 
-// TimelineItem is the expected state of one item in a TimelineModel.
-type TimelineItem struct {
+// TimelineItemState is the expected state of one item in a TimelineModel.
+type TimelineItemState struct {
 	V        int               // V of the event that wrote it last
 	TS, TTL  int64             // TTL is the item's own: 0 for none
 	base     map[string]string // values by path
@@ -134,17 +135,17 @@ type TimelineItem struct {
 	timeOver bool
 }
 
-// NewTimelineModel returns the TimelineModel of an empty container in a TimelineContainer that begins in
+// NewTimelineModel returns the TimelineModel of an empty container in a ContainerTimeline that begins in
 // second began since 1970. def is the container's default time to live in seconds: 0 is off, -1 no expiry.
 func NewTimelineModel(def, began int64) *TimelineModel {
-	return &TimelineModel{def: def, began: began, items: map[ItemKey]*TimelineItem{}}
+	return &TimelineModel{def: def, began: began, items: map[ItemKey]*TimelineItemState{}}
 }
 
 // Now returns the current second, counted from the beginning.
 func (s *TimelineModel) Now() int64 { return s.now }
 
 // Live returns the live item of a key, or nil.
-func (s *TimelineModel) Live(k ItemKey) *TimelineItem {
+func (s *TimelineModel) Live(k ItemKey) *TimelineItemState {
 	it := s.items[k]
 	if it == nil || it.timeOver && s.now >= it.lease {
 		return nil
@@ -153,8 +154,8 @@ func (s *TimelineModel) Live(k ItemKey) *TimelineItem {
 }
 
 // All returns the live items.
-func (s *TimelineModel) All() map[ItemKey]TimelineItem {
-	all := make(map[ItemKey]TimelineItem, len(s.items))
+func (s *TimelineModel) All() map[ItemKey]TimelineItemState {
+	all := make(map[ItemKey]TimelineItemState, len(s.items))
 	for k := range s.items {
 		if it := s.Live(k); it != nil {
 			all[k] = *it
@@ -178,7 +179,7 @@ func (s *TimelineModel) expire() {
 
 // deadline returns the second in which an item expires by the current rule; mortal is false if it does not
 // expire.
-func (s *TimelineModel) deadline(it *TimelineItem) (at int64, mortal bool) {
+func (s *TimelineModel) deadline(it *TimelineItemState) (at int64, mortal bool) {
 	life := it.TTL
 	if life == 0 {
 		life = s.def
@@ -202,7 +203,7 @@ func (s *TimelineModel) ExpiresAt(k ItemKey) (at int64, mortal bool) {
 }
 
 // Do applies an event and returns the store's expected answer.
-func (s *TimelineModel) Do(e TimelineEvent) string {
+func (s *TimelineModel) Do(e TimelineOperation) string {
 	switch e.Verb {
 	case Pass:
 		for range e.Seconds {
@@ -228,7 +229,7 @@ func (s *TimelineModel) Do(e TimelineEvent) string {
 	return "ok"
 }
 
-func (s *TimelineModel) one(e TimelineEvent) string {
+func (s *TimelineModel) one(e TimelineOperation) string {
 	k := ItemKey{e.ID, e.Partition}
 	it := s.Live(k)
 	switch {
@@ -252,8 +253,8 @@ func (s *TimelineModel) one(e TimelineEvent) string {
 	return "ok"
 }
 
-func (s *TimelineModel) write(k ItemKey, old *TimelineItem, e TimelineEvent) {
-	it := TimelineItem{V: e.V, TS: s.now - e.Seconds, TTL: e.TTL, base: map[string]string{
+func (s *TimelineModel) write(k ItemKey, old *TimelineItemState, e TimelineOperation) {
+	it := TimelineItemState{V: e.V, TS: s.now - e.Seconds, TTL: e.TTL, base: map[string]string{
 		BasePath: e.Base, OtherPath: e.Other}}
 	if old != nil {
 		if e.Verb == Patch {
@@ -277,8 +278,8 @@ func (s *TimelineModel) write(k ItemKey, old *TimelineItem, e TimelineEvent) {
 }
 
 // batch applies all operations or none. The answers are those of the operations, up to the one that fails.
-func (s *TimelineModel) batch(e TimelineEvent) string {
-	before := map[ItemKey]TimelineItem{}
+func (s *TimelineModel) batch(e TimelineOperation) string {
+	before := map[ItemKey]TimelineItemState{}
 	for k, it := range s.items {
 		before[k] = *it
 	}
@@ -287,7 +288,7 @@ func (s *TimelineModel) batch(e TimelineEvent) string {
 		answer := s.one(op)
 		answers = append(answers, answer)
 		if answer != "ok" {
-			s.items = map[ItemKey]*TimelineItem{}
+			s.items = map[ItemKey]*TimelineItemState{}
 			for k, it := range before {
 				s.items[k] = &it
 			}
@@ -298,9 +299,9 @@ func (s *TimelineModel) batch(e TimelineEvent) string {
 }
 
 // Keys returns all keys that occur in the events, in order.
-func (w TimelineContainer) Keys() []ItemKey {
+func (w ContainerTimeline) Keys() []ItemKey {
 	seen := map[ItemKey]bool{}
-	note := func(e TimelineEvent) {
+	note := func(e TimelineOperation) {
 		if e.Partition != "" {
 			seen[ItemKey{e.ID, e.Partition}] = true
 		}

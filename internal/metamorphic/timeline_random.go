@@ -5,12 +5,12 @@ import (
 	"strconv"
 )
 
-// RandomWorld draws a TimelineContainer of Partitions timelines and about as many rounds as given. In a round
+// RandomWorld draws a ContainerTimeline of Partitions timelines and about as many rounds as given. In a round
 // each partition has at most one event, and some seconds pass. Sometimes the default time to live changes, or
 // whether it limits the items' own ttl. Mostly one second passes, so that times to live of a few seconds end
 // before, in and after the second of a change.
-func RandomWorld(r *rand.Rand, rounds int) TimelineContainer {
-	w := TimelineContainer{Default: anyDefault(r)}
+func RandomWorld(r *rand.Rand, rounds int) ContainerTimeline {
+	w := ContainerTimeline{Default: anyDefault(r)}
 	v, now := 0, int64(0)
 	for range rounds {
 		changes := -1
@@ -29,7 +29,7 @@ func RandomWorld(r *rand.Rand, rounds int) TimelineContainer {
 			}
 		}
 		pass := pick[int64](r, 1, 1, 1, 1, 0, 2, 3, 7, 1, 15)
-		w.Events = append(w.Events, TimelineEvent{Verb: Pass, Seconds: pass})
+		w.Events = append(w.Events, TimelineOperation{Verb: Pass, Seconds: pass})
 		now += pass
 	}
 	return w
@@ -44,25 +44,25 @@ func anyLife(r *rand.Rand) int64 {
 	return pick[int64](r, 0, 0, 0, 0, -1, 1, 2, 3, 4, 6, 9, 2147483647)
 }
 
-func randomChange(r *rand.Rand) TimelineEvent {
+func randomChange(r *rand.Rand) TimelineOperation {
 	if r.IntN(5) == 0 {
-		return TimelineEvent{Verb: Ceiling, Seconds: r.Int64N(2)}
+		return TimelineOperation{Verb: Ceiling, Seconds: r.Int64N(2)}
 	}
 	switch r.IntN(8) {
 	case 0:
-		return TimelineEvent{Verb: Default}
+		return TimelineOperation{Verb: Default}
 	case 1, 2:
-		return TimelineEvent{Verb: Hurry}
+		return TimelineOperation{Verb: Hurry}
 	case 3, 4, 5:
-		return TimelineEvent{Verb: Count, TTL: pick[int64](r, -1, 1, 2, 3, 5, 8, 30, 2147483647),
+		return TimelineOperation{Verb: Count, TTL: pick[int64](r, -1, 1, 2, 3, 5, 8, 30, 2147483647),
 			Path: pick(r, "", BasePath, BasePath, OtherPath)}
 	}
-	return TimelineEvent{Verb: Default, TTL: anyDefault(r)}
+	return TimelineOperation{Verb: Default, TTL: anyDefault(r)}
 }
 
 // randomBase gives half of the written items a value from which their time to live counts: mostly a second
 // near the current one.
-func randomBase(r *rand.Rand, e *TimelineEvent, now int64) {
+func randomBase(r *rand.Rand, e *TimelineOperation, now int64) {
 	for i := range e.Batch {
 		randomBase(r, &e.Batch[i], now)
 	}
@@ -79,8 +79,8 @@ func randomBase(r *rand.Rand, e *TimelineEvent, now int64) {
 	e.Base, e.Other = draw(), draw()
 }
 
-func randomEvent(r *rand.Rand, partition string, v int) TimelineEvent {
-	e := TimelineEvent{Partition: partition, ID: pick(r, "a", "a", "b"), V: v,
+func randomEvent(r *rand.Rand, partition string, v int) TimelineOperation {
+	e := TimelineOperation{Partition: partition, ID: pick(r, "a", "a", "b"), V: v,
 		Verb: pick(r, Create, Create, Create, Upsert, Upsert, Replace, Patch, Import, Delete, Hold, Hold,
 			Release, Batch)}
 	switch e.Verb {
@@ -91,7 +91,7 @@ func randomEvent(r *rand.Rand, partition string, v int) TimelineEvent {
 	case Batch:
 		e.ID = ""
 		for i := range 1 + r.IntN(3) {
-			b := TimelineEvent{Partition: partition, ID: pick(r, "a", "b"), V: v + i,
+			b := TimelineOperation{Partition: partition, ID: pick(r, "a", "b"), V: v + i,
 				Verb: pick(r, Create, Upsert, Replace, Patch, Delete, Read)}
 			if b.Verb != Delete && b.Verb != Read {
 				b.TTL = anyLife(r)

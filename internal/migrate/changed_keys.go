@@ -25,7 +25,7 @@ type changedKeys struct {
 }
 
 // add records a change of the source, unless the running pass will read the changed keys anyway. It is the
-// callback of WatchedSource.Watch. single says that r is the range of one key.
+// callback of WatchableSource.Watch. single says that r is the range of one key.
 func (c *changedKeys) add(r engine.Range, single bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -29,9 +29,9 @@ const maxPasses = 3
 // writes to them.
 var ErrDiffers = errors.New("migrate: source and target differ")
 
-// WatchedSource is a source engine that reports its changes, so that it may be in use during the
+// WatchableSource is a source engine that reports its changes, so that it may be in use during the
 // migration.
-type WatchedSource interface {
+type WatchableSource interface {
 	// Watch calls fn with each changed key (single) or range, after the change is visible.
 	Watch(fn func(r engine.Range, single bool)) (stop func())
 }
@@ -43,7 +43,7 @@ type Options struct {
 	Source, Target engine.Engine
 	// SourceName and TargetName describe the engines in messages, without passwords.
 	SourceName, TargetName string
-	// Watched means that the source may be in use. It must then be a WatchedSource.
+	// Watched means that the source may be in use. It must then be a WatchableSource.
 	Watched bool
 	// Report, unless nil, is called with the progress after each round, a number of chunks that are copied
 	// in parallel. Calls do not overlap.
@@ -101,7 +101,7 @@ func Start(ctx context.Context, o Options) (*Migration, error) {
 		m.scopes = append(m.scopes, []byte{0xFF, 'm', byte(i)}) // holds no keys; it orders transactions
 	}
 	if o.Watched {
-		w, ok := o.Source.(WatchedSource)
+		w, ok := o.Source.(WatchableSource)
 		if !ok {
 			return nil, errors.New("migrate: the source cannot be watched")
 		}

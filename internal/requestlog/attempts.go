@@ -38,7 +38,7 @@ func newAttemptGrouper() *attemptGrouper {
 
 // add sets Attempt and First of the log entry r. key must be the result of f.key(r), which needs the entry's
 // headers and body.
-func (f *attemptGrouper) add(r *LoggedEntry, key uint64) {
+func (f *attemptGrouper) add(r *RetrievedEntry, key uint64) {
 	r.Attempt, r.First = 1, r.ID
 	last, known := f.open[key]
 	if known && last.isRetriedBy(r) {
@@ -68,7 +68,7 @@ func (f *attemptGrouper) drop(now time.Time) {
 	}
 }
 
-func (a *lastAttempt) isRetriedBy(r *LoggedEntry) bool {
+func (a *lastAttempt) isRetriedBy(r *RetrievedEntry) bool {
 	window := a.retry + retryWindow
 	if same := r.group(); same != "" && same == a.activity {
 		window = a.retry + sameWindow
@@ -77,7 +77,7 @@ func (a *lastAttempt) isRetriedBy(r *LoggedEntry) bool {
 }
 
 // group returns the id that the client has set for all requests of an operation, or "" if it has set none.
-func (r *LoggedEntry) group() string {
+func (r *RetrievedEntry) group() string {
 	if r.Correlated != "" {
 		return r.Correlated
 	}
@@ -85,7 +85,7 @@ func (r *LoggedEntry) group() string {
 }
 
 // isRetryable reports whether clients retry a request with this result.
-func isRetryable(r *LoggedEntry) bool {
+func isRetryable(r *RetrievedEntry) bool {
 	switch r.Status {
 	case 0, 408, 410, 429, 449, 503:
 		return true
@@ -94,7 +94,7 @@ func isRetryable(r *LoggedEntry) bool {
 }
 
 // key returns a hash of the content of a request. Attempts of the same operation have the same key.
-func (f *attemptGrouper) key(r *LoggedEntry) uint64 {
+func (f *attemptGrouper) key(r *RetrievedEntry) uint64 {
 	var h maphash.Hash
 	h.SetSeed(f.seed)
 	for _, part := range [...]string{r.Method, r.Operation, r.URI, r.Entity, r.PartitionKey, r.Continuation} {

@@ -19,9 +19,9 @@ func next(b []byte) (e encodedEntry, rest []byte) {
 }
 
 // decode decodes an entry. The bodies share the memory of e.
-func (e encodedEntry) decode() *LoggedEntry {
+func (e encodedEntry) decode() *RetrievedEntry {
 	le := binary.LittleEndian
-	r := &LoggedEntry{Entry: Entry{
+	r := &RetrievedEntry{Entry: Entry{
 		ID: e.id(), Began: time.Unix(0, int64(le.Uint64(e[atBegan:]))).UTC(),
 		Took:     time.Duration(le.Uint64(e[atTook:])),
 		DataTime: time.Unix(0, int64(le.Uint64(e[atDataTime:]))).UTC(),
@@ -49,7 +49,7 @@ func (e encodedEntry) decode() *LoggedEntry {
 
 // readHeader sets Client, Version, PartitionKey and other fields from the request headers. Entries of HTTP
 // and direct mode are stored without these fields, because the headers contain their values.
-func (r *LoggedEntry) readHeader() {
+func (r *RetrievedEntry) readHeader() {
 	for i := range r.Request {
 		f := &r.Request[i]
 		switch f.Name {

@@ -106,8 +106,8 @@ const (
 // HeaderField is the name and the value of a header. The log masks secrets in the value.
 type HeaderField struct{ Name, Value string }
 
-// LoggedEntry is an Entry that was read from a Log, with values that were computed when it was read.
-type LoggedEntry struct {
+// RetrievedEntry is an Entry that was read from a Log, with values that were computed when it was read.
+type RetrievedEntry struct {
 	Entry
 	Correlated   string // id (GUID) of the query that the page belongs to
 	Continuation string // continuation with which the page was requested
@@ -121,10 +121,10 @@ type LoggedEntry struct {
 }
 
 // Sent returns the value of a request header, or "" if there is none.
-func (r *LoggedEntry) Sent(name string) string { return valueOf(r.Request, name) }
+func (r *RetrievedEntry) Sent(name string) string { return valueOf(r.Request, name) }
 
 // Answered returns the value of a response header, or "" if there is none.
-func (r *LoggedEntry) Answered(name string) string { return valueOf(r.Response, name) }
+func (r *RetrievedEntry) Answered(name string) string { return valueOf(r.Response, name) }
 
 func valueOf(list []HeaderField, name string) string {
 	for _, f := range list {

@@ -25,7 +25,7 @@ type Filter struct {
 }
 
 // matches reports whether the filter selects an entry.
-func (f *Filter) matches(r *LoggedEntry) bool {
+func (f *Filter) matches(r *RetrievedEntry) bool {
 	switch {
 	case r.Explorer && !f.Explorer,
 		f.Protocol != 0 && r.Protocol != f.Protocol,
@@ -46,7 +46,7 @@ func (f *Filter) matches(r *LoggedEntry) bool {
 
 // has reports whether a text occurs in the log entry: ignoring case in the URI, a name, an id or the client,
 // or with the same case in the request body.
-func (r *LoggedEntry) has(text string) bool {
+func (r *RetrievedEntry) has(text string) bool {
 	lower := strings.ToLower(text)
 	for _, in := range [...]string{r.URI, r.Operation, r.Database, r.Container, r.Item, r.Entity,
 		r.PartitionKey,

@@ -218,11 +218,11 @@ func (l *Log) wait() <-chan struct{} {
 }
 
 // Find returns the entry with a number, or nil if it has been overwritten.
-func (l *Log) Find(id uint64) *LoggedEntry {
+func (l *Log) Find(id uint64) *RetrievedEntry {
 	if l == nil || id == 0 {
 		return nil
 	}
-	var found *LoggedEntry
+	var found *RetrievedEntry
 	for i := range l.shards {
 		s := &l.shards[i]
 		s.mu.Lock()
@@ -246,7 +246,7 @@ func (l *Log) Find(id uint64) *LoggedEntry {
 
 // Details returns the entry with a number, with Attempt and First set, or nil if the entry has been
 // overwritten.
-func (l *Log) Details(id uint64) *LoggedEntry {
+func (l *Log) Details(id uint64) *RetrievedEntry {
 	found := l.Find(id)
 	if found == nil {
 		return nil

@@ -35,7 +35,7 @@ func (r *Reader) Position() uint64 { return r.after }
 
 // Next returns the selected entries added since the last call, without their bodies and headers. lost
 // reports whether some were overwritten.
-func (r *Reader) Next() (list []*LoggedEntry, lost bool) {
+func (r *Reader) Next() (list []*RetrievedEntry, lost bool) {
 	list, lost = r.take(0)
 	r.lost = false
 	return list, lost
@@ -44,18 +44,19 @@ func (r *Reader) Next() (list []*LoggedEntry, lost bool) {
 // take returns the selected entries whose numbers are greater than the reader's position, and advances the
 // position. If most is not 0, it reads only entries up to that number. lost reports whether entries after the
 // position were overwritten before they could be read.
-func (r *Reader) take(most uint64) (list []*LoggedEntry, lost bool) {
-	var all []decodedEntry
+func (r *Reader) take(most uint64) (list []*RetrievedEntry, lost bool) {
+	var all []entryFilterResult
 	upTo, lost := r.log.each(r.after, func(e encodedEntry) {
 		if most != 0 && e.id() > most {
 			return
 		}
 		record := e.decode()
-		one := decodedEntry{record: record, key: r.attempts.key(record), matches: r.filter.matches(record)}
+		one := entryFilterResult{record: record, key: r.attempts.key(record)}
+		one.matches = r.filter.matches(record)
 		record.RequestBody, record.ResponseBody, record.Request, record.Response = nil, nil, nil, nil
 		all = append(all, one)
 	})
-	slices.SortFunc(all, func(a, b decodedEntry) int { return cmp.Compare(a.record.ID, b.record.ID) })
+	slices.SortFunc(all, func(a, b entryFilterResult) int { return cmp.Compare(a.record.ID, b.record.ID) })
 	for _, one := range all {
 		r.attempts.add(one.record, one.key)
 		if one.matches {
@@ -66,10 +67,10 @@ func (r *Reader) take(most uint64) (list []*LoggedEntry, lost bool) {
 	return list, lost || r.lost
 }
 
-// decodedEntry is a decoded log entry without its headers and bodies, and the results that were computed
-// from these before.
-type decodedEntry struct {
-	record  *LoggedEntry
+// entryFilterResult says whether a log entry matches the filter. It has the decoded entry without its headers
+// and bodies, and the results that were computed from these before.
+type entryFilterResult struct {
+	record  *RetrievedEntry
 	key     uint64 // the result of attemptGrouper.key
 	matches bool
 }

@@ -234,7 +234,7 @@ func TestRetryGrouping(t *testing.T) {
 				l.Add(e)
 				list, _ := live.Next()
 				late, _ := l.Read(uint64(i), Filter{}).Next() // begins behind the first attempts
-				for _, r := range []*LoggedEntry{list[0], late[0]} {
+				for _, r := range []*RetrievedEntry{list[0], late[0]} {
 					if got := fmt.Sprintf("%d of %d", r.Attempt, r.First); got != s.want {
 						t.Errorf("step %d: %s, not %s", i, got, s.want)
 					}
@@ -248,7 +248,7 @@ func TestRetryGrouping(t *testing.T) {
 func TestRetryGroupingLimit(t *testing.T) {
 	f := newAttemptGrouper()
 	for i := range 3 * maxOpen {
-		r := &LoggedEntry{Entry: *entry(i % 10)}
+		r := &RetrievedEntry{Entry: *entry(i % 10)}
 		r.Status, r.Item, r.URI = 429, fmt.Sprint(i), fmt.Sprint(i)
 		f.add(r, f.key(r))
 		if len(f.open) > maxOpen {

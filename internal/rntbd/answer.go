@@ -48,8 +48,8 @@ const (
 // own memory can be released before the response is sent.
 const inOnePiece = 16 << 10
 
-// Response is the response to a frame. Its handler calls Send once.
-type Response struct {
+// ResponseSender sends the response to a frame. A handler calls Send once.
+type ResponseSender struct {
 	c     *conn
 	f     *frame
 	b     []byte // the response, if it is small
@@ -64,7 +64,7 @@ type Response struct {
 // Authorized reports that the request has been authorized. Until the first request of a connection has been
 // authorized, the connection serves one request at a time. A handler that may take long calls Authorized so
 // that the following requests need not wait for its response.
-func (w *Response) Authorized() { w.c.trust(w.turn) }
+func (w *ResponseSender) Authorized() { w.c.trust(w.turn) }
 
 // ResponseHead is everything in a response except its body: the status, and the values that are sent as
 // tokens. Fields with the zero value are omitted.
@@ -90,16 +90,16 @@ type ResponseHead struct {
 	WithoutPlan bool
 
 	// Texts are the values of the text fields of a response, such as its ETag. The index is a
-	// ResponseFieldID.
+	// ResponseTextFieldID.
 	Texts [textCount]string
 }
 
-// ResponseFieldID identifies one of the text fields in the head of a response, such as ETag.
-type ResponseFieldID int
+// ResponseTextFieldID identifies one of the text fields in the head of a response, such as ETag.
+type ResponseTextFieldID int
 
 // The text fields in the head of a response.
 const (
-	Continuation ResponseFieldID = iota
+	Continuation ResponseTextFieldID = iota
 	ETag
 	OwnerID // rid of the owner of the resource
 	Quota
@@ -118,7 +118,7 @@ var textTokens = [textCount]uint16{Continuation: answerContinuation, ETag: answe
 
 // Send sends the response. It keeps neither h nor body. A failure means that the client is gone; the
 // connection is then closed after the handler has returned.
-func (w *Response) Send(h *ResponseHead, body []byte) {
+func (w *ResponseSender) Send(h *ResponseHead, body []byte) {
 	if w.sent {
 		return
 	}
@@ -148,7 +148,7 @@ func (w *Response) Send(h *ResponseHead, body []byte) {
 }
 
 // appendHead appends the head of the response and the length of its body.
-func (w *Response) appendHead(b []byte, h *ResponseHead, length int) []byte {
+func (w *ResponseSender) appendHead(b []byte, h *ResponseHead, length int) []byte {
 	b = appendAnswerHead(b, h.Status, w.f.activity)
 	b = appendByte(b, answerPayloadPresent, byte(min(length, 1)))
 	b = appendULong(b, answerRequestID, uint32(w.f.tokens.number(tokenRequestID)))
@@ -187,7 +187,7 @@ func (w *Response) appendHead(b []byte, h *ResponseHead, length int) []byte {
 // appendPosition appends the tokens with the session token and the LSNs of the replica. All replicas are this
 // server, so the LSN of the replica is also that of the quorum. If the handler has set no LSN, as for a list
 // of databases or a refused request, it appends that of the request's session token or, without one, LSN 1.
-func (w *Response) appendPosition(b []byte, h *ResponseHead) []byte {
+func (w *ResponseSender) appendPosition(b []byte, h *ResponseHead) []byte {
 	rangeID, session, lsn := h.Range, h.Session, int64(h.LSN)
 	if len(session) == 0 {
 		rangeID, session, lsn = w.askedPosition()
@@ -215,7 +215,7 @@ func (w *Response) appendPosition(b []byte, h *ResponseHead) []byte {
 
 // askedPosition returns the id of the partition key range and the LSN in the session token of the request,
 // and the part of the token after the range. Without a session token it returns "-1#1" and LSN 1.
-func (w *Response) askedPosition() (rangeID string, session []byte, lsn int64) {
+func (w *ResponseSender) askedPosition() (rangeID string, session []byte, lsn int64) {
 	asked := w.f.tokens.text(tokenSession)
 	of, known, _ := strings.Cut(asked[strings.LastIndexByte(asked, ',')+1:], ":")
 	if known == "" {
@@ -228,14 +228,14 @@ func (w *Response) askedPosition() (rangeID string, session []byte, lsn int64) {
 }
 
 // wrote reports whether the request is a write of items and status says that it has succeeded.
-func (w *Response) wrote(status int) bool {
+func (w *ResponseSender) wrote(status int) bool {
 	return status < http.StatusMultipleChoices && slices.Contains(writes[:], w.f.operation)
 }
 
 // end is called after the handler has returned. It passes a response that is small enough to be copied to
 // the connection's queue of responses; Send has already written a larger one. It returns an error if the
 // connection cannot be used any more, because the response is missing or incomplete.
-func (w *Response) end() error {
+func (w *ResponseSender) end() error {
 	switch {
 	case !w.sent:
 		return errNoResponse

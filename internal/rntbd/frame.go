@@ -23,13 +23,13 @@ type frame struct {
 	resource, operation uint16
 	activity            [16]byte // as received
 	tokens              tokenList
-	head                int      // size of the head in bytes
-	payload             *payload // nil: none
-	tooLong             bool     // the payload exceeds the limit
-	raw                 []byte   // buffer for the bytes after the length
+	head                int            // size of the head in bytes
+	payload             *payloadReader // nil: none
+	tooLong             bool           // the payload exceeds the limit
+	raw                 []byte         // buffer for the bytes after the length
 
 	request  Request
-	response Response
+	response ResponseSender
 }
 
 // frames holds frames that are not in use, so that their buffers are used again.
@@ -46,7 +46,7 @@ func (f *frame) release() {
 	clear(f.tokens)
 	clear(f.request.Fields)
 	*f = frame{tokens: f.tokens[:0], raw: f.raw, request: Request{Fields: f.request.Fields[:0]},
-		response: Response{b: f.response.b[:0]}}
+		response: ResponseSender{b: f.response.b[:0]}}
 	frames.Put(f)
 }
 
@@ -117,7 +117,7 @@ func readFrame(r *bufio.Reader, length, maxBody int) (*frame, error) {
 		if _, err := io.ReadFull(r, body); err != nil {
 			return nil, err
 		}
-		f.payload = &payload{taken: body}
+		f.payload = &payloadReader{taken: body}
 	case n > 0:
 		f.payload = newPayload(r, n)
 	}

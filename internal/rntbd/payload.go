@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// payload is the body of a frame. A short body that has arrived with its frame is in taken. Otherwise the
-// goroutine that serves the frame reads it directly from the connection, so that the body of a refused
-// request is not held in memory. The goroutine that reads frames waits until the body is no longer needed,
-// and then skips its rest.
-type payload struct {
+// payloadReader reads the body of a frame. A short body that has arrived with its frame is in taken.
+// Otherwise the goroutine that serves the frame reads it directly from the connection, so that the body of a
+// refused request is not held in memory. The goroutine that reads frames waits until the body is no longer
+// needed, and then skips its rest.
+type payloadReader struct {
 	taken []byte // the whole body; nil: it is read from the connection
 
 	r    io.Reader
@@ -21,12 +21,12 @@ type payload struct {
 	err  error // error of the connection; it is read after the frame has been served
 }
 
-func newPayload(r io.Reader, n int64) *payload {
-	return &payload{r: r, left: n, done: make(chan struct{})}
+func newPayload(r io.Reader, n int64) *payloadReader {
+	return &payloadReader{r: r, left: n, done: make(chan struct{})}
 }
 
 // Read reads from the body: see io.Reader.
-func (p *payload) Read(b []byte) (int, error) {
+func (p *payloadReader) Read(b []byte) (int, error) {
 	select {
 	case <-p.done:
 		return 0, io.EOF
@@ -48,7 +48,7 @@ func (p *payload) Read(b []byte) (int, error) {
 
 // end is called when the request does not read its body any more. The goroutine that reads frames then skips
 // the rest of it.
-func (p *payload) end() {
+func (p *payloadReader) end() {
 	if p.taken == nil {
 		p.once.Do(func() { close(p.done) })
 	}
@@ -56,7 +56,7 @@ func (p *payload) end() {
 
 // pass waits until end is called, and then skips the rest of the body. The goroutine that reads frames calls
 // it.
-func (p *payload) pass() error {
+func (p *payloadReader) pass() error {
 	<-p.done
 	if p.left > maxPassed {
 		return errPassed

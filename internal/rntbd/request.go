@@ -24,9 +24,9 @@ var lengths = [...]int{4, 8, 16, 20}
 // returned, but may keep their strings.
 type Request struct {
 	Method string
-	Path   string        // escaped
-	Fields []HeaderField // headers, each once
-	Remote string        // address of the client
+	Path   string            // escaped
+	Fields []HTTPHeaderField // headers, each once
+	Remote string            // address of the client
 
 	// Payload is the body, if it arrived with the frame. It belongs to the handler. Other bodies are in Body.
 	Payload []byte
@@ -39,8 +39,8 @@ type Request struct {
 	CachedContainer string
 }
 
-// HeaderField is a header. The name has Go's canonical form.
-type HeaderField struct{ Name, Value string }
+// HTTPHeaderField is a header of a request in its HTTP form. The name has Go's canonical form.
+type HTTPHeaderField struct{ Name, Value string }
 
 // translate fills in the Request of a frame. version is the x-ms-version if the frame has no token for it.
 func (f *frame) translate(version string) error {
@@ -134,7 +134,7 @@ func (f *frame) field(op *operationMapping, t *token) (name, value string) {
 }
 
 func (f *frame) addField(name, value string) {
-	f.request.Fields = append(f.request.Fields, HeaderField{name, value})
+	f.request.Fields = append(f.request.Fields, HTTPHeaderField{name, value})
 }
 
 // replaceField overwrites the value of a header that is already in the request. It is called if two tokens of

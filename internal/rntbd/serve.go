@@ -22,7 +22,7 @@ import (
 type Options struct {
 	// Handler serves a request. If it panics with http.ErrAbortHandler or does not send the response, the
 	// connection is closed.
-	Handler func(context.Context, *Request, *Response)
+	Handler func(context.Context, *Request, *ResponseSender)
 	// Life is the parent of the contexts of requests: when it ends, requests are canceled. They are also
 	// canceled when their connection ends.
 	Life context.Context

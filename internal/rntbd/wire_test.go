@@ -19,8 +19,8 @@ const cachedContainer = "X-Cached-Container"
 
 // served converts an HTTP handler to a handler of frames. It reports each request as authorized unless its
 // authorization is "wrong", and converts the handler's HTTP response to a ResponseHead and a body.
-func served(h http.HandlerFunc) func(context.Context, *rntbd.Request, *rntbd.Response) {
-	return func(ctx context.Context, in *rntbd.Request, out *rntbd.Response) {
+func served(h http.HandlerFunc) func(context.Context, *rntbd.Request, *rntbd.ResponseSender) {
+	return func(ctx context.Context, in *rntbd.Request, out *rntbd.ResponseSender) {
 		r := &http.Request{Method: in.Method, RequestURI: in.Path, URL: &url.URL{Path: in.Path},
 			Header: http.Header{}, ContentLength: in.Length, Body: http.NoBody, RemoteAddr: in.Remote}
 		for _, f := range in.Fields {
@@ -73,7 +73,7 @@ func (w *responseRecorder) head() *rntbd.ResponseHead {
 		Duration:   time.Duration(number("x-ms-request-duration-ms") * float64(time.Millisecond)),
 		RetryAfter: time.Duration(number("x-ms-retry-after-ms")) * time.Millisecond,
 		Counted:    get("x-ms-item-count") != "", Count: int(number("x-ms-item-count"))}
-	for text, name := range map[rntbd.ResponseFieldID]string{rntbd.Continuation: "x-ms-continuation",
+	for text, name := range map[rntbd.ResponseTextFieldID]string{rntbd.Continuation: "x-ms-continuation",
 		rntbd.ETag: "etag", rntbd.OwnerID: "x-ms-content-path",
 		rntbd.Quota: "x-ms-resource-quota", rntbd.Usage: "x-ms-resource-usage"} {
 		h.Texts[text] = get(name)

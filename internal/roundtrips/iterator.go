@@ -7,8 +7,8 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// batchRow is a key and its value, as one row of a batch that an iterator has read.
-type batchRow struct{ key, value []byte }
+// keyValue is a key and its value, as one row of a batch that an iterator has read.
+type keyValue struct{ key, value []byte }
 
 // countingIterator is an engine.Iterator that reads its rows in batches, as over a network, and counts each
 // batch as a round trip.
@@ -16,7 +16,7 @@ type countingIterator struct {
 	e      *CountingEngine
 	r      *countingReader
 	it     engine.Iterator
-	batch  []batchRow // the rows of the last batch
+	batch  []keyValue // the rows of the last batch
 	at     int        // position of the current row, from 1; 0: before the first
 	ended  bool       // nothing follows the batch
 	paging engine.ScanPaging
@@ -69,7 +69,7 @@ func (i *countingIterator) fetch(k CallKind, stands bool) bool {
 }
 
 func (i *countingIterator) add(key, value []byte) {
-	i.batch = append(i.batch, batchRow{bytes.Clone(key), bytes.Clone(value)})
+	i.batch = append(i.batch, keyValue{bytes.Clone(key), bytes.Clone(value)})
 }
 
 func (i *countingIterator) step() bool {
@@ -115,7 +115,7 @@ func (i *countingIterator) prefetched(key []byte) bool {
 	if len(i.batch) == 0 || bytes.Compare(i.batch[0].key, key) > 0 {
 		return false
 	}
-	n := slices.IndexFunc(i.batch, func(r batchRow) bool { return bytes.Compare(r.key, key) >= 0 })
+	n := slices.IndexFunc(i.batch, func(r keyValue) bool { return bytes.Compare(r.key, key) >= 0 })
 	if n < 0 {
 		n = len(i.batch)
 	}

@@ -80,15 +80,15 @@ type BackgroundPausingEngine struct {
 	turn   *BackgroundLock
 }
 
-// RemoteEngine is an engine that has the single-key read (engine.Getter) of engines with data on another
-// machine.
-type RemoteEngine interface {
+// GetterEngine is an engine that has the single-key read (engine.Getter), as engines with data on another
+// machine do.
+type GetterEngine interface {
 	engine.Engine
 	engine.Getter
 }
 
 // Quiet returns an engine whose background calls wait while an operation holds turn.
-func Quiet(e RemoteEngine, turn *BackgroundLock) *BackgroundPausingEngine {
+func Quiet(e GetterEngine, turn *BackgroundLock) *BackgroundPausingEngine {
 	return &BackgroundPausingEngine{e, e, turn}
 }
 
@@ -127,8 +127,9 @@ func (e *BackgroundPausingEngine) Get(ctx context.Context, scope, key []byte) (v
 	return v, at, err
 }
 
-// BackgroundPausingDatabase is a BackgroundPausingEngine over a database with a clock and notifications.
-type BackgroundPausingDatabase struct {
+// BackgroundPausingDatabaseEngine is a BackgroundPausingEngine over a database with a clock and
+// notifications.
+type BackgroundPausingDatabaseEngine struct {
 	BackgroundPausingEngine
 	engine.ClockReporter
 	notifier engine.CommitNotifier
@@ -136,24 +137,24 @@ type BackgroundPausingDatabase struct {
 
 // Await calls Await of the database. A call of background work first waits for the end of an operation that
 // is being counted.
-func (e *BackgroundPausingDatabase) Await(ctx context.Context, scopes [][]byte) error {
+func (e *BackgroundPausingDatabaseEngine) Await(ctx context.Context, scopes [][]byte) error {
 	return e.turn.call(ctx, func() error { return e.notifier.Await(ctx, scopes) })
 }
 
 // Listen calls Listen of the database.
-func (e *BackgroundPausingDatabase) Listen(ctx context.Context, fn func([]byte)) {
+func (e *BackgroundPausingDatabaseEngine) Listen(ctx context.Context, fn func([]byte)) {
 	e.notifier.Listen(ctx, fn)
 }
 
-// RemoteDatabase is an engine over a database with a clock and notifications.
-type RemoteDatabase interface {
-	RemoteEngine
+// RemoteDatabaseEngine is an engine over a database with a clock and notifications.
+type RemoteDatabaseEngine interface {
+	GetterEngine
 	engine.ClockReporter
 	engine.CommitNotifier
 }
 
 // QuietOf returns a database that behaves like e, except that calls of background work wait while an
 // operation whose round trips are counted is running: the operation holds turn.
-func QuietOf(e RemoteDatabase, turn *BackgroundLock) *BackgroundPausingDatabase {
-	return &BackgroundPausingDatabase{BackgroundPausingEngine{e, e, turn}, e, e}
+func QuietOf(e RemoteDatabaseEngine, turn *BackgroundLock) *BackgroundPausingDatabaseEngine {
+	return &BackgroundPausingDatabaseEngine{BackgroundPausingEngine{e, e, turn}, e, e}
 }

@@ -35,7 +35,7 @@ func BenchmarkProcedure(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := r.Run(ProcedureCall{ID: "p",
+		if _, err := r.Run(ProcedureOrTriggerCall{ID: "p",
 			Source: "function () { getContext().getResponse().setBody(1); }"}, emptyHost{}); err != nil {
 			b.Fatal(err)
 		}

@@ -264,7 +264,7 @@ func (e *jsonEncoder) checkRoom(n int) {
 		return
 	}
 	if e.outward {
-		panic(&TooLargeError{What: "result", Limit: int64(e.limit)})
+		panic(&SizeOrMemoryLimitError{What: "result", Limit: int64(e.limit)})
 	}
 	panic(e.r.rangeError("The value is too large for JSON"))
 }

@@ -23,7 +23,7 @@ type ScriptCache struct {
 	once   sync.Once
 	recent *lru.Cache[[sha256.Size]byte, *compiledScript] // created at the first use
 
-	sandbox, context lazyScript
+	sandbox, context lazyBuiltinScript
 
 	stuck atomic.Int64
 }
@@ -45,20 +45,20 @@ type compiledScript struct {
 	main string // the function to call; "": the value of the code is the function
 }
 
-// lazyScript is a JavaScript file that belongs to this package. It is compiled when it is first used.
-type lazyScript struct {
+// lazyBuiltinScript is a JavaScript file that belongs to this package. It is compiled when it is first used.
+type lazyBuiltinScript struct {
 	once sync.Once
 	code *goja.Program
 	err  error
 }
 
-func (l *lazyScript) get(file, text string) (*goja.Program, error) {
+func (l *lazyBuiltinScript) get(file, text string) (*goja.Program, error) {
 	l.once.Do(func() { l.code, l.err = goja.Compile(file, text, true) })
 	return l.code, l.err
 }
 
 // compile returns the compiled form of a script. id names it in stack traces. The error is an *Error or a
-// *TooLargeError.
+// *SizeOrMemoryLimitError.
 func (p *ScriptCache) compile(id, source string) (*compiledScript, error) {
 	h := sha256.New()
 	fmt.Fprintf(h, "%d %s%s", len(id), id, source)
@@ -78,7 +78,7 @@ func (p *ScriptCache) compile(id, source string) (*compiledScript, error) {
 }
 
 // Prepare compiles a script into the cache, so that later runs need not compile it. The error is an *Error
-// with CompileNumber or a *TooLargeError.
+// with CompileNumber or a *SizeOrMemoryLimitError.
 func (p *ScriptCache) Prepare(id, source string) error {
 	_, err := p.compile(id, source)
 	return err
@@ -89,7 +89,7 @@ func (p *ScriptCache) Prepare(id, source string) error {
 // none is declared, the value of the statements.
 func compile(file, source string) (made *compiledScript, err error) {
 	if len(source) > maxSource {
-		return nil, &TooLargeError{What: "source", Limit: maxSource}
+		return nil, &SizeOrMemoryLimitError{What: "source", Limit: maxSource}
 	}
 	if nesting(source) > maxNesting || strings.Count(source, "=>") > maxArrows {
 		return nil, &Error{Exception: "SyntaxError: the script is nested too deep", Number: CompileNumber}

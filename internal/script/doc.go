@@ -3,24 +3,26 @@
 //
 // ScriptCache compiles scripts and caches the compiled form. Open returns a Runtime: an isolated JavaScript
 // environment without files and network. The caller supplies its clock and its random numbers. A Runtime is
-// used for one query, which calls its Functions for any number of rows, or for one run of a ProcedureCall.
-// Changes that a script makes to built-in objects are visible only in its Runtime.
+// used for one query, which calls its Functions for any number of rows, or for one run of a
+// ProcedureOrTriggerCall. Changes that a script makes to built-in objects are visible only in its Runtime.
 //
 //	text ─ ScriptCache ─► Runtime ─┬─ Function ─ Call(values) ─► value
-//	                            └─ Run(ProcedureCall, Host) ─► ProcedureResult
+//	                            └─ Run(ProcedureOrTriggerCall, Host) ─► ProcedureOrTriggerResult
 //
-// Values are passed in and out as JSON. A ProcedureCall accesses its container through a Host, one operation
-// at a time, and only after the JavaScript function that requested the operation has returned. context.js
-// defines the API that the script sees; every call that accesses the database ends in Host.Do. If a script
-// throws, aborts itself or is stopped, Run returns an error, and the host must undo the script's operations.
+// Values are passed in and out as JSON. A ProcedureOrTriggerCall accesses its container through a Host, one
+// operation at a time, and only after the JavaScript function that requested the operation has returned.
+// context.js defines the API that the script sees; every call that accesses the database ends in Host.Do. If
+// a script throws, aborts itself or is stopped, Run returns an error, and the host must undo the script's
+// operations.
 //
 // # Limits
 //
-// The interpreter runs in a goroutine of the Runtime (executor.go). The caller's goroutine carries out the
-// operations that the script requests from its Host. Every few milliseconds it checks the script's running
-// time and the memory of the process, and stops the script if necessary. The interpreter can be stopped only
-// between two instructions. It limits the depth of calls by itself. While the Host carries out an operation,
-// the interpreter's goroutine checks the time, and cancels the context of the operation if necessary.
+// The interpreter runs in a goroutine of the Runtime (runtimeGoroutine.go). The caller's goroutine carries
+// out the operations that the script requests from its Host. Every few milliseconds it checks the script's
+// running time and the memory of the process, and stops the script if necessary. The interpreter can be
+// stopped only between two instructions. It limits the depth of calls by itself. While the Host carries out
+// an operation, the interpreter's goroutine checks the time, and cancels the context of the operation if
+// necessary.
 //
 // Some single instructions and built-in functions could run or allocate without limit. rewrite.go wraps
 // string additions, templates and spread arguments in calls that check the size. The sandbox (sandbox.go), a
@@ -36,6 +38,6 @@
 // # Errors
 //
 // An *Error means that the script threw an exception or is not valid JavaScript. A *TimeoutError or a
-// *TooLargeError means that it was stopped, a *InterpreterPanicError that the interpreter failed, and a
-// *TooManyScriptsError that the script was not started.
+// *SizeOrMemoryLimitError means that it was stopped, a *InterpreterPanicError that the interpreter failed,
+// and a *TooManyAbandonedScriptsError that the script was not started.
 package script

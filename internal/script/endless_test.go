@@ -101,7 +101,7 @@ func TestExpensiveOperationsEnd(t *testing.T) {
 			t.Errorf("%s: was left behind", body)
 		}
 		var late *TimeoutError
-		var large *TooLargeError
+		var large *SizeOrMemoryLimitError
 		var failed *Error
 		if !errors.As(err, &late) && !errors.As(err, &large) && !errors.As(err, &failed) {
 			t.Errorf("%s: %v", body, err)

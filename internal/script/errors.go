@@ -42,25 +42,25 @@ func (e *TimeoutError) Error() string {
 	return fmt.Sprintf("The script was stopped: it ran for more than %v. Split its work and call it again with what is left.", e.Limit)
 }
 
-// TooLargeMemory is the TooLargeError.What of a script that exceeded its memory limit.
+// TooLargeMemory is the SizeOrMemoryLimitError.What of a script that exceeded its memory limit.
 const TooLargeMemory = "memory"
 
-// TooLargeError is the error of a script that exceeded its memory limit, or whose result or source is too
-// large.
-type TooLargeError struct {
+// SizeOrMemoryLimitError is the error of a script that exceeded its memory limit, or whose result or source
+// is too large.
+type SizeOrMemoryLimitError struct {
 	What  string // TooLargeMemory, "result" or "source"
 	Limit int64  // bytes
 }
 
-func (e *TooLargeError) Error() string {
+func (e *SizeOrMemoryLimitError) Error() string {
 	return fmt.Sprintf("The %s of the script is larger than the %d bytes that it may have.", e.What, e.Limit)
 }
 
-// TooManyScriptsError is the error of a script that was not started because too many abandoned scripts are
-// still running. Stuck is their number.
-type TooManyScriptsError struct{ Stuck int }
+// TooManyAbandonedScriptsError is the error of a script that was not started because too many abandoned
+// scripts are still running. Stuck is their number.
+type TooManyAbandonedScriptsError struct{ Stuck int }
 
-func (e *TooManyScriptsError) Error() string {
+func (e *TooManyAbandonedScriptsError) Error() string {
 	return fmt.Sprintf("No script is begun: %d scripts were stopped and have not ended yet. Try again later.",
 		e.Stuck)
 }

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// The interpreter of a Runtime runs in a goroutine of its own, called the executor. In the meantime the
+// The interpreter of a Runtime runs in a goroutine of its own, the runtimeGoroutine. In the meantime the
 // caller's goroutine carries out the operations that the script requests from its host, and checks the
 // limits. The interpreter can be stopped only between two instructions, so a caller may have to abandon a
 // script that does not end. An abandoned script can no longer access the host, its result is discarded, and
 // it is counted until it ends.
 
-// executor is the goroutine of a Runtime and the channels to it.
-type executor struct {
+// runtimeGoroutine is the goroutine of a Runtime and the channels to it.
+type runtimeGoroutine struct {
 	jobs      chan func() error
 	results   chan error         // capacity 1, so that an abandoned goroutine does not block
 	asks      chan func()        // functions that the caller's goroutine must run for the script
@@ -25,22 +25,22 @@ type executor struct {
 	closed    bool
 }
 
-func openExecutor() *executor {
-	return &executor{
+func openExecutor() *runtimeGoroutine {
+	return &runtimeGoroutine{
 		jobs: make(chan func() error), results: make(chan error,
 			1), asks: make(chan func()), answered: make(chan struct{}),
 		gone: make(chan struct{}), done: make(chan struct{}),
 	}
 }
 
-// leave makes the executor's goroutine end after its current job.
-func (m *executor) leave() {
+// leave makes the runtimeGoroutine end after its current job.
+func (m *runtimeGoroutine) leave() {
 	m.closed = true
 	close(m.gone)
 	close(m.jobs)
 }
 
-// work is the function of the executor's goroutine. It runs jobs until the caller leaves.
+// work is the function of the runtimeGoroutine. It runs jobs until the caller leaves.
 func (r *Runtime) work() {
 	defer close(r.executor.done)
 	for job := range r.executor.jobs {
@@ -64,7 +64,7 @@ func (r *Runtime) protect(job func() error) (err error) {
 	return nil
 }
 
-// runJob runs a job, which is one call of the script, in the executor.
+// runJob runs a job, which is one call of the script, in the runtimeGoroutine.
 func (r *Runtime) runJob(job func() error) error {
 	if r.executor.closed {
 		return r.why
@@ -130,7 +130,7 @@ func (r *Runtime) stop(why error) {
 	r.interrupt(why)
 }
 
-// interrupt ends the script at its next instruction. The executor's goroutine, in which the script runs,
+// interrupt ends the script at its next instruction. The runtimeGoroutine, in which the script runs,
 // calls it directly; the goroutine that called the Runtime calls stop, which also records the reason.
 func (r *Runtime) interrupt(why error) {
 	r.stopped.Store(true)
@@ -217,7 +217,7 @@ func (r *Runtime) limitError() error {
 	case r.runTime() > r.limits.Time:
 		return &TimeoutError{r.limits.Time}
 	case r.heap.over(r.limits.Memory):
-		return &TooLargeError{What: TooLargeMemory, Limit: r.limits.Memory}
+		return &SizeOrMemoryLimitError{What: TooLargeMemory, Limit: r.limits.Memory}
 	}
 	return nil
 }

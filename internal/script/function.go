@@ -13,7 +13,7 @@ type Function struct {
 }
 
 // Function loads a script that is a function. id names it in stack traces. The error is an *Error or a
-// *TooLargeError.
+// *SizeOrMemoryLimitError.
 func (r *Runtime) Function(id, source string) (*Function, error) {
 	p, err := r.programs.compile(id, source)
 	if err != nil {
@@ -47,8 +47,8 @@ func (r *Runtime) load(id string, p *compiledScript) (goja.Callable, error) {
 }
 
 // Call calls the function. If the result has no JSON form, Call returns undefined. The error is an *Error, a
-// *TimeoutError, a *TooLargeError, or the error of the context. After an error other than *Error, the
-// Runtime must not be used any more.
+// *TimeoutError, a *SizeOrMemoryLimitError, or the error of the context. After an error other than *Error,
+// the Runtime must not be used any more.
 func (f *Function) Call(args []jsondoc.Value) (result jsondoc.Value, err error) {
 	out := new(jsondoc.Value) // result is not used here, since an abandoned script may still write to it
 	err = f.r.runJob(func() error {
@@ -70,7 +70,7 @@ func (f *Function) Call(args []jsondoc.Value) (result jsondoc.Value, err error) 
 }
 
 // encodeResult encodes a script's value as JSON. It returns nil for undefined, functions and symbols. It
-// panics with a *TooLargeError.
+// panics with a *SizeOrMemoryLimitError.
 func (r *Runtime) encodeResult(v goja.Value) []byte {
 	e := &jsonEncoder{r: r, limit: r.limits.Result, outward: true}
 	if !e.root(v) {

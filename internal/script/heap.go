@@ -5,12 +5,12 @@ import (
 	"runtime/metrics"
 )
 
-// heapMeter measures the growth of the process's heap since a script began. Go's runtime cannot measure a
-// single goroutine, so allocations of other goroutines count as well. This is acceptable because the purpose
-// is to protect the process. Garbage does not count: if the heap seems too large, the meter runs a garbage
-// collection and checks the size of the live heap. If that is within the limit, the meter does not run
-// another collection until the heap has grown further.
-type heapMeter struct {
+// heapGrowthMeter measures the growth of the process's heap since a script began. Go's runtime cannot measure
+// a single goroutine, so allocations of other goroutines count as well. This is acceptable because the
+// purpose is to protect the process. Garbage does not count: if the heap seems too large, the meter runs a
+// garbage collection and checks the size of the live heap. If that is within the limit, the meter does not
+// run another collection until the heap has grown further.
+type heapGrowthMeter struct {
 	samples   [3]metrics.Sample
 	base      int64 // bytes in use when the script began
 	threshold int64 // bytes in use from which on a collection is needed
@@ -22,7 +22,7 @@ const (
 	heapLive    = "/gc/heap/live:bytes"
 )
 
-func (m *heapMeter) start(limit int64) {
+func (m *heapGrowthMeter) start(limit int64) {
 	for i, name := range []string{heapObjects, heapStacks, heapLive} {
 		m.samples[i].Name = name
 	}
@@ -31,14 +31,14 @@ func (m *heapMeter) start(limit int64) {
 }
 
 // read returns the bytes in use, including garbage, and the live bytes after the last collection.
-func (m *heapMeter) read() (used, live int64) {
+func (m *heapGrowthMeter) read() (used, live int64) {
 	metrics.Read(m.samples[:])
 	stacks := int64(m.samples[1].Value.Uint64())
 	return int64(m.samples[0].Value.Uint64()) + stacks, int64(m.samples[2].Value.Uint64()) + stacks
 }
 
 // over reports whether the live heap has grown by more than the limit since the start.
-func (m *heapMeter) over(limit int64) bool {
+func (m *heapGrowthMeter) over(limit int64) bool {
 	used, _ := m.read()
 	switch {
 	case used <= m.threshold:

@@ -56,18 +56,19 @@ type OperationResult struct {
 	Message      string // of the failure
 }
 
-// TriggerType says whether a ProcedureCall is a trigger, and whether it runs before or after the write.
+// TriggerType says whether a ProcedureOrTriggerCall is a trigger, and whether it runs before or after the
+// write.
 type TriggerType uint8
 
-// The values of ProcedureCall.Trigger: a stored procedure, or a trigger before or after a write.
+// The values of ProcedureOrTriggerCall.Trigger: a stored procedure, or a trigger before or after a write.
 const (
 	NoTrigger TriggerType = iota // a stored procedure
 	PreTrigger
 	PostTrigger
 )
 
-// ProcedureCall describes one run of a stored procedure or of a trigger.
-type ProcedureCall struct {
+// ProcedureOrTriggerCall describes one run of a stored procedure or of a trigger.
+type ProcedureOrTriggerCall struct {
 	ID, Source string
 	Trigger    TriggerType
 	Args       []jsondoc.Value // of a stored procedure
@@ -77,8 +78,8 @@ type ProcedureCall struct {
 	Logging    bool            // record the output of console.log
 }
 
-// ProcedureResult is what a stored procedure or trigger has returned.
-type ProcedureResult struct {
+// ProcedureOrTriggerResult is what a stored procedure or trigger has returned.
+type ProcedureOrTriggerResult struct {
 	// Body is the JSON text that the script has set: the body of the response in a stored procedure or
 	// post-trigger, or the body of the request in a pre-trigger. It is nil if the script has set none.
 	Body []byte

@@ -30,7 +30,7 @@ const (
 type procedureRun struct {
 	*Runtime
 	host      Host
-	p         ProcedureCall
+	p         ProcedureOrTriggerCall
 	pending   []acceptedOperation
 	waiting   int // bytes in pending
 	body      goja.Callable
@@ -45,18 +45,18 @@ type acceptedOperation struct {
 }
 
 // Run runs a stored procedure or a trigger to its end. The Runtime must be new. The error is an *Error, a
-// *TimeoutError, a *TooLargeError, the error of the context, or an error of the host. After an error the
-// host must undo all operations.
-func (r *Runtime) Run(p ProcedureCall, host Host) (ProcedureResult, error) {
+// *TimeoutError, a *SizeOrMemoryLimitError, the error of the context, or an error of the host. After an error
+// the host must undo all operations.
+func (r *Runtime) Run(p ProcedureOrTriggerCall, host Host) (ProcedureOrTriggerResult, error) {
 	s := &procedureRun{Runtime: r, host: host, p: p}
 	s.self, s.alt = host.Links()
 	r.hosted = true
 	code, err := r.programs.compile(p.ID, p.Source)
 	if err != nil {
-		return ProcedureResult{}, err
+		return ProcedureOrTriggerResult{}, err
 	}
 	// The outcome is read only after the script has ended, since an abandoned script may still write to it.
-	left := new(ProcedureResult)
+	left := new(ProcedureOrTriggerResult)
 	err = r.runJob(func() error {
 		if err := s.setup(); err != nil {
 			return err
@@ -73,10 +73,10 @@ func (r *Runtime) Run(p ProcedureCall, host Host) (ProcedureResult, error) {
 	})
 	var thrown *Error
 	if errors.As(err, &thrown) { // the script has ended and no longer writes to it
-		return ProcedureResult{Log: s.log.String()}, err
+		return ProcedureOrTriggerResult{Log: s.log.String()}, err
 	}
 	if err != nil {
-		return ProcedureResult{}, err
+		return ProcedureOrTriggerResult{}, err
 	}
 	return *left, nil
 }
@@ -232,10 +232,10 @@ func (s *procedureRun) print(call goja.FunctionCall) goja.Value {
 
 // outcome returns the result of the script after its end: the response body that it has set, and the text
 // that it has logged.
-func (s *procedureRun) outcome() (ProcedureResult, error) {
+func (s *procedureRun) outcome() (ProcedureOrTriggerResult, error) {
 	v, err := s.body(goja.Undefined())
 	if err != nil {
-		return ProcedureResult{}, err
+		return ProcedureOrTriggerResult{}, err
 	}
-	return ProcedureResult{Body: s.encodeResult(v), Log: s.log.String()}, nil
+	return ProcedureOrTriggerResult{Body: s.encodeResult(v), Log: s.log.String()}, nil
 }

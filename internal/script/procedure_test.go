@@ -30,7 +30,7 @@ func (e *echoHost) Full() bool {
 	return e.room == -1
 }
 
-func runOn(t *testing.T, host Host, env Env, source string) (string, error) {
+func runOn(t *testing.T, host Host, env TimeAndRandomSource, source string) (string, error) {
 	t.Helper()
 	var p ScriptCache
 	r, err := p.Open(context.Background(), env, Limits{})
@@ -38,7 +38,7 @@ func runOn(t *testing.T, host Host, env Env, source string) (string, error) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	out, err := r.Run(ProcedureCall{ID: "p", Source: source, Logging: true}, host)
+	out, err := r.Run(ProcedureOrTriggerCall{ID: "p", Source: source, Logging: true}, host)
 	return string(out.Body) + " " + out.Log, err
 }
 

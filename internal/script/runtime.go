@@ -8,9 +8,10 @@ import (
 	"github.com/dop251/goja"
 )
 
-// Env is the environment of a script. Its functions are called by the goroutine of the Runtime and by that
-// of the caller. An abandoned script may call them even after Close.
-type Env struct {
+// TimeAndRandomSource provides the time, the timers and the random numbers of a script. Its functions are
+// called by the goroutine of the Runtime and by that of the caller. An abandoned script may call them even
+// after Close.
+type TimeAndRandomSource struct {
 	Now     func() time.Time     // returns the time of JavaScript's Date
 	Random  func() float64       // returns the result of Math.random, in [0, 1)
 	Elapsed func() time.Duration // returns the monotonic time since any fixed time
@@ -69,10 +70,10 @@ const (
 type Runtime struct {
 	programs *ScriptCache
 	js       *goja.Runtime
-	env      Env
+	env      TimeAndRandomSource
 	limits   Limits
 	ctx      context.Context // the Runtime ends with it
-	executor *executor
+	executor *runtimeGoroutine
 	hosted   bool            // the Runtime runs a procedure, which has a host
 	hostCtx  context.Context // context of the host's operations in the current call
 
@@ -83,7 +84,7 @@ type Runtime struct {
 	matchers map[string]*regexpMatcher // by flags and source
 
 	// heap and the fields after it are used only by the goroutine that calls the Runtime.
-	heap      heapMeter
+	heap      heapGrowthMeter
 	tick      <-chan time.Time // time of the next check of the limits, which may be during a later call
 	release   func()           // releases tick
 	why       error            // the reason why the script was stopped
@@ -92,11 +93,11 @@ type Runtime struct {
 
 const idle = -1
 
-// Open returns a Runtime. Its script is stopped when ctx ends. The error is a *TooManyScriptsError if there
-// are too many abandoned scripts.
-func (p *ScriptCache) Open(ctx context.Context, env Env, limits Limits) (*Runtime, error) {
+// Open returns a Runtime. Its script is stopped when ctx ends. The error is a *TooManyAbandonedScriptsError
+// if there are too many abandoned scripts.
+func (p *ScriptCache) Open(ctx context.Context, env TimeAndRandomSource, limits Limits) (*Runtime, error) {
 	if n := p.Stuck(); n >= maxStuck {
-		return nil, &TooManyScriptsError{n}
+		return nil, &TooManyAbandonedScriptsError{n}
 	}
 	r := &Runtime{programs: p, js: goja.New(), env: env, limits: limits.withDefaults(), ctx: ctx,
 		executor: openExecutor()}
@@ -159,7 +160,7 @@ func (r *Runtime) check() {
 func (r *Runtime) bound(call goja.FunctionCall) goja.Value {
 	v := call.Argument(0)
 	if s, ok := v.(goja.String); ok && s.Length() > maxText {
-		r.interrupt(&TooLargeError{What: TooLargeMemory, Limit: r.limits.Memory})
+		r.interrupt(&SizeOrMemoryLimitError{What: TooLargeMemory, Limit: r.limits.Memory})
 		r.check()
 	}
 	return v

@@ -25,11 +25,12 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/dlclark/regexp2/v2.runClock"))
 }
 
-// never is an Env.After whose timers never fire, so that the limits of a script are not checked.
+// never is an TimeAndRandomSource.After whose timers never fire, so that the limits of a script are not
+// checked.
 func never(time.Duration) (<-chan time.Time, func()) { return nil, func() {} }
 
-func still() Env {
-	return Env{
+func still() TimeAndRandomSource {
+	return TimeAndRandomSource{
 		Now:     func() time.Time { return time.Unix(1700000000, 0).UTC() },
 		Random:  rand.New(rand.NewPCG(1, 2)).Float64,
 		Elapsed: func() time.Duration { return 0 },
@@ -39,7 +40,8 @@ func still() Env {
 
 // evaluate calls the JavaScript function in source once, in a new Runtime, with args as JSON. It returns
 // the result as JSON.
-func evaluate(t *testing.T, env Env, limits Limits, source string, args ...string) (string, error) {
+func evaluate(t *testing.T, env TimeAndRandomSource, limits Limits, source string,
+	args ...string) (string, error) {
 	t.Helper()
 	var p ScriptCache
 	r, err := p.Open(context.Background(), env, limits)
@@ -163,7 +165,7 @@ func TestScriptErrors(t *testing.T) {
 // the right error. For some of them the clock advances at each check of the limits.
 func TestLimitsStopScripts(t *testing.T) {
 	var timeout *TimeoutError
-	var large *TooLargeError
+	var large *SizeOrMemoryLimitError
 	var failed *Error
 	for source, want := range map[string]any{
 		"function () { for (;;) ; }": &timeout,
@@ -243,7 +245,7 @@ func TestMemoryLimit(t *testing.T) {
 		env := still()
 		env.After = ttl.SystemClock{}.After
 		_, err := evaluate(t, env, Limits{Memory: 32 << 20}, source)
-		var large *TooLargeError
+		var large *SizeOrMemoryLimitError
 		var failed *Error
 		if !errors.As(err, &large) && !errors.As(err, &failed) {
 			t.Errorf("%s: %v", source, err)
@@ -364,7 +366,7 @@ func FuzzSource(f *testing.F) {
 	f.Fuzz(func(t *testing.T, source string) {
 		err := p.Prepare("f", source)
 		var failed *Error
-		var large *TooLargeError
+		var large *SizeOrMemoryLimitError
 		if err != nil && !errors.As(err, &failed) && !errors.As(err, &large) {
 			t.Fatalf("%q: %v", source, err)
 		}

@@ -8,7 +8,7 @@ import (
 )
 
 // keepsVersions reports whether a container has a feed of all versions and deletes.
-func (w *testServer) keepsVersions(database, container string) bool {
+func (w *testStoreAndQueues) keepsVersions(database, container string) bool {
 	w.t.Helper()
 	d, err := w.db.Database(database)
 	if err != nil {

@@ -160,7 +160,8 @@ func (c *desiredContainer) document(v *tree.Value) error {
 // document without the members that only an import has, such as the age of the document; o contains the
 // values of these members. add fails if the seed already has a document with the same partition key and
 // id.
-func (c *desiredContainer) add(place tree.FilePosition, text, body []byte, o store.ImportOptions) error {
+func (c *desiredContainer) add(place tree.FilePosition, text, body []byte,
+	o store.ImportedItemTimestamp) error {
 	id, err := definition.ValidateItemID(jsondoc.Of(body).Member("id"))
 	if err != nil {
 		return place.Wrap("", err)

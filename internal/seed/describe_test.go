@@ -27,7 +27,7 @@ func everything(t *testing.T) *Seed {
 	return s
 }
 
-func (w *testServer) describe() *ServerDescription {
+func (w *testStoreAndQueues) describe() *ServerDescription {
 	w.t.Helper()
 	d, err := Describe(w.t.Context(), w.db, w.queues)
 	if err != nil {
@@ -145,7 +145,7 @@ func TestDescriptionListsOmissions(t *testing.T) {
 		t.Fatal(err)
 	}
 	hour := time.Hour
-	if _, err := d.SetClock(ctx, store.ClockChange{Advance: &hour}); err != nil {
+	if _, err := d.SetClock(ctx, store.ClockChangeRequest{Advance: &hour}); err != nil {
 		t.Fatal(err)
 	}
 	all := w.describe()

@@ -247,7 +247,7 @@ func (p *seedApplier) forward(ctx context.Context, s *Seed) error {
 		return nil
 	}
 	p.Log.Info("the clock is set to the time of the newest document of the seed", "time", newest.UTC())
-	_, err := p.DB.SetClock(ctx, store.ClockChange{Set: &newest})
+	_, err := p.DB.SetClock(ctx, store.ClockChangeRequest{Set: &newest})
 	return err
 }
 

@@ -20,11 +20,11 @@ type Seed struct {
 	known           map[string]*desiredContainer // the first definition of each container, by database and id
 	definitionsOnly bool                         // documents are not read: see OpenDefinitions
 	files           map[string]string            // texts of the files with definitions; set by OpenDefinitions
-	backup          *backupSetting               // nil: no file sets it
+	backup          *continuousBackupSetting     // nil: no file sets it
 }
 
-// backupSetting is the setting of a seed that turns continuous backup on or off, with its position in a file.
-type backupSetting struct {
+// continuousBackupSetting is a seed's setting of continuous backup, on or off, with its position in a file.
+type continuousBackupSetting struct {
 	on    bool
 	place tree.FilePosition
 }
@@ -227,7 +227,7 @@ func (r *reader) backup(f *SeedFile) error {
 	if f.ContinuousBackup == nil {
 		return nil
 	}
-	said := &backupSetting{*f.ContinuousBackup, f.Self.Member("continuousBackup").Place}
+	said := &continuousBackupSetting{*f.ContinuousBackup, f.Self.Member("continuousBackup").Place}
 	if was := r.seed.backup; was != nil && was.on != said.on {
 		return said.place.Fail("another file has the opposite value: %s", was.place)
 	}

@@ -22,17 +22,18 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// testServer is a store and queues in memory with a virtual clock, to which the tests apply seeds.
-type testServer struct {
+// testStoreAndQueues is a store and queues in memory with a virtual clock, to which the tests apply seeds.
+type testStoreAndQueues struct {
 	t      *testing.T
 	db     *store.DB
 	queues *queue.Queues
 	clock  *ttl.VirtualClock
 }
 
-func newTestServer(t *testing.T) *testServer {
+func newTestServer(t *testing.T) *testStoreAndQueues {
 	t.Helper()
-	w := &testServer{t: t, queues: queue.New(queue.Options{}), clock: ttl.NewManual(time.Unix(2e9, 0))}
+	w := &testStoreAndQueues{t: t, queues: queue.New(queue.Options{})}
+	w.clock = ttl.NewManual(time.Unix(2e9, 0))
 	e, err := pebble.Open(t.Context(), pebble.Options{Memory: true})
 	if err != nil {
 		t.Fatal(err)
@@ -50,11 +51,11 @@ func newTestServer(t *testing.T) *testServer {
 	return w
 }
 
-func (w *testServer) plant(s *Seed) (ApplyReport, error) {
+func (w *testStoreAndQueues) plant(s *Seed) (ApplyReport, error) {
 	return s.Apply(w.t.Context(), ApplyTarget{DB: w.db, Queues: w.queues, Undo: true})
 }
 
-func (w *testServer) must(s *Seed) ApplyReport {
+func (w *testStoreAndQueues) must(s *Seed) ApplyReport {
 	w.t.Helper()
 	r, err := w.plant(s)
 	if err != nil {
@@ -63,7 +64,7 @@ func (w *testServer) must(s *Seed) ApplyReport {
 	return r
 }
 
-func (w *testServer) container(db, id string) *store.Container {
+func (w *testStoreAndQueues) container(db, id string) *store.Container {
 	w.t.Helper()
 	d, err := w.db.Database(db)
 	if err != nil {
@@ -76,7 +77,7 @@ func (w *testServer) container(db, id string) *store.Container {
 	return c
 }
 
-func (w *testServer) read(c *store.Container, pk, id string) (store.Item, error) {
+func (w *testStoreAndQueues) read(c *store.Container, pk, id string) (store.Item, error) {
 	key := definition.NewPartitionKey(jsondoc.StringValue(pk))
 	item, _, err := c.Read(w.t.Context(), key, id, store.ReadOptions{})
 	return item, err
@@ -168,7 +169,7 @@ func TestContainerDefinitionAsSeed(t *testing.T) {
 
 // marks returns the etags and timestamps of everything on the server as one string. It changes with every
 // write.
-func (w *testServer) marks() string {
+func (w *testStoreAndQueues) marks() string {
 	w.t.Helper()
 	text := ""
 	for _, d := range w.db.Databases() {

@@ -135,10 +135,12 @@ func (s *Server) closeStore(ctx context.Context) error {
 	if s.db != nil && s.db.Closing() != "" {
 		what = s.db.Closing()
 	}
-	return &closeTimeoutError{what}
+	return &storeCloseTimeoutError{what}
 }
 
-// closeTimeoutError reports that the store did not close in time. No acknowledged write is lost.
-type closeTimeoutError struct{ what string }
+// storeCloseTimeoutError reports that the store did not close in time. No acknowledged write is lost.
+type storeCloseTimeoutError struct{ what string }
 
-func (e *closeTimeoutError) Error() string { return "the store does not close: it waits for " + e.what }
+func (e *storeCloseTimeoutError) Error() string {
+	return "the store does not close: it waits for " + e.what
+}

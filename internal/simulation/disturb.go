@@ -112,9 +112,9 @@ func (w *RunState) later(d time.Duration, fn func()) {
 	})
 }
 
-// leaseHolders records which server holds the simulation's own lease (see holdLease), and the next LSN
-// (log sequence number) of each scope.
-type leaseHolders struct {
+// leaseHolderAndNextLSNs records which server holds the simulation's own lease (see holdLease), and the next
+// LSN (log sequence number) of each scope.
+type leaseHolderAndNextLSNs struct {
 	mu      sync.Mutex
 	working *server           // nil: none
 	issued  map[string]uint64 // the next LSN of each scope

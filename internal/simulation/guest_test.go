@@ -12,7 +12,7 @@ import (
 // TestGuest is the program inside the sandbox, not a test of its own: it runs the simulation that its
 // standard input describes, and prints the steps and then the report.
 func TestGuest(t *testing.T) {
-	var r sandboxRequest
+	var r wasmSimulationConfig
 	if err := json.NewDecoder(os.Stdin).Decode(&r); err != nil {
 		t.Fatal(err)
 	}

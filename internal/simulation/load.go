@@ -42,8 +42,8 @@ type LoadReport struct {
 
 // Measure runs a measurement. It must be called in a bubble of testing/synctest.
 func Measure(c LoadConfig) (LoadReport, error) {
-	m := &loadMeasurement{c: c}
-	network := database.Network{MinDelay: c.Delay, MaxDelay: c.Delay + c.Delay/50}
+	m := &loadMeasurementRun{c: c}
+	network := database.NetworkConditions{MinDelay: c.Delay, MaxDelay: c.Delay + c.Delay/50}
 	w := &RunState{config: Config{Seed: c.Seed, Ranges: c.Ranges}, clock: ttl.SystemClock{}}
 	w.begin, w.held.issued = w.clock.Now(), make(map[string]uint64)
 	w.data = database.New(database.Options{Clock: w.clock, Seed: c.Seed, Network: network, Load: c.Load})
@@ -66,8 +66,9 @@ func Measure(c LoadConfig) (LoadReport, error) {
 	return r, err
 }
 
-// loadMeasurement records how long the creates of all clients take, and how many fail.
-type loadMeasurement struct {
+// loadMeasurementRun is one run of a load measurement: it records how long the creates of all clients take,
+// and how many fail.
+type loadMeasurementRun struct {
 	c          LoadConfig
 	containers []*store.Container
 
@@ -77,7 +78,7 @@ type loadMeasurement struct {
 }
 
 // prepare creates the container and opens it at each server.
-func (m *loadMeasurement) prepare(ctx context.Context, servers []*server) error {
+func (m *loadMeasurementRun) prepare(ctx context.Context, servers []*server) error {
 	db, err := servers[0].db.CreateDatabase(ctx, databaseName, definition.Throughput{})
 	if err != nil {
 		return err
@@ -100,7 +101,7 @@ func (m *loadMeasurement) prepare(ctx context.Context, servers []*server) error 
 	return nil
 }
 
-func (m *loadMeasurement) run(ctx context.Context, w *RunState) LoadReport {
+func (m *loadMeasurementRun) run(ctx context.Context, w *RunState) LoadReport {
 	work, stop := context.WithTimeout(ctx, m.c.Duration)
 	defer stop()
 	before, began := w.data.Stats(), w.now()
@@ -130,7 +131,7 @@ func (m *loadMeasurement) run(ctx context.Context, w *RunState) LoadReport {
 }
 
 // create creates documents until ctx ends.
-func (m *loadMeasurement) create(ctx context.Context, w *RunState, con *store.Container, client int) {
+func (m *loadMeasurementRun) create(ctx context.Context, w *RunState, con *store.Container, client int) {
 	for n := 0; ctx.Err() == nil; n++ {
 		pk := fmt.Sprintf("p%d", (client*7919+n*104729)%100003)
 		body := fmt.Appendf(nil,

@@ -27,7 +27,7 @@ func TestCampaign(t *testing.T) {
 	s, first := newSandbox(t), metamorphic.FirstSeed()
 	for n := range uint64(150) {
 		c := varied(first + n)
-		r, steps := s.run(t, sandboxRequest{Config: c})
+		r, steps := s.run(t, wasmSimulationConfig{Config: c})
 		if report(t, c, r, steps); t.Failed() {
 			return
 		}

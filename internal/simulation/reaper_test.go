@@ -90,7 +90,7 @@ func reaperOwner(ctx context.Context, t *testing.T, servers []*killableServer) i
 		if err != nil {
 			t.Fatal(err)
 		}
-		return slices.ContainsFunc(list, func(s store.Server) bool {
+		return slices.ContainsFunc(list, func(s store.RunningServer) bool {
 			return s.Self && slices.Contains(s.Leases, "reaper")
 		})
 	})

@@ -22,16 +22,17 @@ import (
 	"github.com/mayflydb/mayfly/internal/simulation"
 )
 
-// sandbox runs simulations in a WebAssembly runtime, each in an instance of its own. The program in the
-// sandbox is the test binary of this package, compiled for wasip1. See "What a seed determines" in doc.go.
-type sandbox struct {
+// wasmSimulationRunner runs simulations in a WebAssembly runtime, each in an instance of its own. The program
+// in the sandbox is the test binary of this package, compiled for wasip1. See "What a seed determines" in
+// doc.go.
+type wasmSimulationRunner struct {
 	ctx     context.Context
 	runtime wazero.Runtime
 	module  wazero.CompiledModule
 }
 
 // newSandbox builds and compiles the program. It takes about as long as a build of this package's tests.
-func newSandbox(t *testing.T) *sandbox {
+func newSandbox(t *testing.T) *wasmSimulationRunner {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "simulation.wasm")
 	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-ldflags", "-s -w", "-o", file, ".")
@@ -43,7 +44,8 @@ func newSandbox(t *testing.T) *sandbox {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &sandbox{ctx: experimental.WithCompilationWorkers(context.Background(), runtime.GOMAXPROCS(0))}
+	ctx := experimental.WithCompilationWorkers(context.Background(), runtime.GOMAXPROCS(0))
+	s := &wasmSimulationRunner{ctx: ctx}
 	s.runtime = wazero.NewRuntime(s.ctx)
 	t.Cleanup(func() {
 		if err := s.runtime.Close(s.ctx); err != nil {
@@ -59,7 +61,8 @@ func newSandbox(t *testing.T) *sandbox {
 
 // run runs a simulation and returns its report and its steps. If the program panics, the test fails, with
 // the last steps.
-func (s *sandbox) run(t *testing.T, r sandboxRequest) (report simulation.Report, steps string) {
+func (s *wasmSimulationRunner) run(t *testing.T,
+	r wasmSimulationConfig) (report simulation.Report, steps string) {
 	t.Helper()
 	input, err := json.Marshal(r)
 	if err != nil {

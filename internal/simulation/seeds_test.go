@@ -32,11 +32,11 @@ func TestSeeds(t *testing.T) {
 }
 
 // testRepeats runs a simulation twice. All steps must be the same, and nothing may be violated.
-func testRepeats(t *testing.T, s *sandbox, c simulation.Config) {
+func testRepeats(t *testing.T, s *wasmSimulationRunner, c simulation.Config) {
 	t.Helper()
-	r, a := s.run(t, sandboxRequest{Config: c})
+	r, a := s.run(t, wasmSimulationConfig{Config: c})
 	report(t, c, r, a)
-	_, b := s.run(t, sandboxRequest{Config: c})
+	_, b := s.run(t, wasmSimulationConfig{Config: c})
 	if d := firstDifference(a, b); d != "" {
 		t.Errorf("seed %d differs:\n%s", c.Seed, d)
 	}
@@ -52,11 +52,11 @@ const keptDefectSeed = 2
 
 // testDefects checks that the simulation with keptDefectSeed finds each of the deliberate defects. After a
 // change of Mayfly another seed may be necessary; then the test names one.
-func testDefects(t *testing.T, s *sandbox) {
+func testDefects(t *testing.T, s *wasmSimulationRunner) {
 	find := func(t *testing.T, name string, seed uint64) simulation.Report {
 		c := config(seed)
 		c.Duration, c.FailFast = time.Minute, true
-		r, _ := s.run(t, sandboxRequest{Config: c, Defect: name})
+		r, _ := s.run(t, wasmSimulationConfig{Config: c, Defect: name})
 		return r
 	}
 	for name := range defects() {

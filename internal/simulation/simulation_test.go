@@ -16,8 +16,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/simulation/database"
 )
 
-// sandboxRequest describes a simulation in a sandbox.
-type sandboxRequest struct {
+// wasmSimulationConfig describes a simulation that runs in a WebAssembly runtime.
+type wasmSimulationConfig struct {
 	Config simulation.Config
 	Defect string // a key of defects; empty: none
 }
@@ -36,8 +36,8 @@ func run(t *testing.T, c simulation.Config) (r simulation.Report) {
 
 // network returns the properties of a simulated network within a data centre: delays of up to 3 ms, and
 // rare losses of requests and responses.
-func network() database.Network {
-	return database.Network{MinDelay: 200 * time.Microsecond, MaxDelay: 3 * time.Millisecond,
+func network() database.NetworkConditions {
+	return database.NetworkConditions{MinDelay: 200 * time.Microsecond, MaxDelay: 3 * time.Millisecond,
 		LostRequest: 0.002, LostAnswer: 0.002, LateCommit: 0.002, LostReport: 0.1}
 }
 

@@ -27,7 +27,7 @@ type Config struct {
 	Messages int           // clients that send and receive
 	Sessions int           // clients that send and receive in sessions
 	Topics   int           // clients that send to a topic; one more creates its subscriptions
-	Network  database.Network
+	Network  database.NetworkConditions
 	Load     database.OperationTimes
 	Defects  database.InjectedDefects
 	Chaos    time.Duration // the mean time between two disturbances; 0: none
@@ -57,7 +57,7 @@ type RunState struct {
 	docs    documentHistories
 	queues  messageHistories
 	topics  topicHistory
-	held    leaseHolders
+	held    leaseHolderAndNextLSNs
 
 	mu         sync.Mutex // guards the following fields
 	operations int

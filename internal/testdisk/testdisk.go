@@ -50,8 +50,9 @@ func Pebble(t testing.TB, why string) {
 	}
 }
 
-// Disk is where an engine keeps its data. Each Open opens the same data. A Disk is safe for concurrent use.
-type Disk struct {
+// EngineStorage is where an engine keeps its data. Each Open opens the same data. An EngineStorage is safe
+// for concurrent use.
+type EngineStorage struct {
 	t      testing.TB
 	fs     vfs.FS          // of Pebble, with the injected faults
 	crash  *crashdisk.Disk // below fs, if the disk can crash
@@ -61,52 +62,52 @@ type Disk struct {
 }
 
 // New returns an empty disk, on which Pebble is opened in its memory mode.
-func New(t testing.TB) *Disk {
+func New(t testing.TB) *EngineStorage {
 	t.Helper()
 	if Postgres(t) {
-		return &Disk{t: t, schema: pgschema.New(t)}
+		return &EngineStorage{t: t, schema: pgschema.New(t)}
 	}
-	return &Disk{t: t, fs: vfs.NewMem(), memory: true}
+	return &EngineStorage{t: t, fs: vfs.NewMem(), memory: true}
 }
 
 // Empty returns another empty disk, like that of New. It is removed together with d, so everything that a
 // test closes after New is closed before.
-func (d *Disk) Empty() *Disk {
+func (d *EngineStorage) Empty() *EngineStorage {
 	if d.schema != "" {
-		return &Disk{t: d.t, schema: pgschema.Beside(d.schema)}
+		return &EngineStorage{t: d.t, schema: pgschema.Beside(d.schema)}
 	}
 	return New(d.t)
 }
 
 // NewCrashable returns an empty disk that CrashClone can copy, on which Pebble is opened as in a folder.
-func NewCrashable(t testing.TB) *Disk {
+func NewCrashable(t testing.TB) *EngineStorage {
 	t.Helper()
 	if Postgres(t) {
 		return New(t)
 	}
 	d := crashdisk.New()
-	return &Disk{t: t, fs: d, crash: d}
+	return &EngineStorage{t: t, fs: d, crash: d}
 }
 
 // NewFolder returns an empty disk that is a folder of the operating system.
-func NewFolder(t testing.TB) *Disk {
+func NewFolder(t testing.TB) *EngineStorage {
 	t.Helper()
 	if Postgres(t) {
 		return New(t)
 	}
-	return &Disk{t: t, fs: vfs.Default, folder: t.TempDir()}
+	return &EngineStorage{t: t, fs: vfs.Default, folder: t.TempDir()}
 }
 
 // OfFiles returns a disk that is a given file system. It skips the test for other engines than Pebble.
-func OfFiles(t testing.TB, fs vfs.FS) *Disk {
+func OfFiles(t testing.TB, fs vfs.FS) *EngineStorage {
 	t.Helper()
 	Pebble(t, "it looks at files")
-	return &Disk{t: t, fs: fs, memory: true}
+	return &EngineStorage{t: t, fs: fs, memory: true}
 }
 
 // Inject returns the disk with an injector of faults and delays between the engine and the files. A database
 // has no files here, so its disk is returned unchanged.
-func (d *Disk) Inject(i errorfs.Injector) *Disk {
+func (d *EngineStorage) Inject(i errorfs.Injector) *EngineStorage {
 	if d.schema != "" {
 		return d
 	}
@@ -117,17 +118,17 @@ func (d *Disk) Inject(i errorfs.Injector) *Disk {
 
 // CrashClone returns the disk as it would be after a crash now: see crashdisk.Disk. In a database that is
 // everything that is committed, so cfg is not used.
-func (d *Disk) CrashClone(cfg vfs.CrashCloneCfg) *Disk {
+func (d *EngineStorage) CrashClone(cfg vfs.CrashCloneCfg) *EngineStorage {
 	d.t.Helper()
 	if d.schema != "" {
-		return &Disk{t: d.t, schema: pgschema.Copy(d.t, d.schema)}
+		return &EngineStorage{t: d.t, schema: pgschema.Copy(d.t, d.schema)}
 	}
 	c := d.crash.CrashClone(cfg)
-	return &Disk{t: d.t, fs: c, crash: c}
+	return &EngineStorage{t: d.t, fs: c, crash: c}
 }
 
 // Open opens the engine with the data of the disk.
-func (d *Disk) Open(ctx context.Context) (Engine, error) {
+func (d *EngineStorage) Open(ctx context.Context) (Engine, error) {
 	if d.schema != "" {
 		e, err := d.database(ctx)
 		if err != nil {
@@ -145,7 +146,7 @@ func (d *Disk) Open(ctx context.Context) (Engine, error) {
 
 // OpenAt is like Open, for a test that moves the time: an engine that takes the time from its database takes
 // it from clock instead.
-func (d *Disk) OpenAt(ctx context.Context, clock ttl.Clock) (Engine, error) {
+func (d *EngineStorage) OpenAt(ctx context.Context, clock ttl.Clock) (Engine, error) {
 	if d.schema == "" {
 		return d.Open(ctx)
 	}
@@ -164,7 +165,7 @@ type testClockEngine struct {
 	engine.SizeAdviser
 }
 
-func (d *Disk) database(ctx context.Context) (*postgres.Engine, error) {
+func (d *EngineStorage) database(ctx context.Context) (*postgres.Engine, error) {
 	return postgres.Open(ctx, postgres.Options{URL: pgschema.URL(d.t), Schema: d.schema, AllowUnsafe: true,
 		Writers: connections, Readers: connections})
 }

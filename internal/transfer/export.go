@@ -27,7 +27,7 @@ const exportPage = "1000"
 
 // exporter runs one export command.
 type exporter struct {
-	cli.ServerCall
+	cli.ServerFlags
 	to       string
 	format   string
 	resume   bool
@@ -39,9 +39,9 @@ type exporter struct {
 	written int
 }
 
-// exportedFile is the JSON that the export command prints for one written file, or for the standard
+// exportedFileReport is the JSON that the export command prints for one written file, or for the standard
 // output: the container and the number of its items.
-type exportedFile struct {
+type exportedFileReport struct {
 	Database  string `json:"database"`
 	Container string `json:"container"`
 	File      string `json:"file"`
@@ -172,7 +172,7 @@ func (e *exporter) files(ctx context.Context, out, told io.Writer) error {
 			}
 		}
 	}
-	all := []exportedFile{}
+	all := []exportedFileReport{}
 	for i, path := range paths {
 		e.Container = names[i]
 		began := ttl.SystemClock{}.Now()
@@ -180,7 +180,7 @@ func (e *exporter) files(ctx context.Context, out, told io.Writer) error {
 		if err != nil {
 			return err
 		}
-		all = append(all, exportedFile{e.Database, e.Container, path, state.Items})
+		all = append(all, exportedFileReport{e.Database, e.Container, path, state.Items})
 		if !e.JSON {
 			fmt.Fprintf(told, "%s of %s in %s%s\n", cli.Plural(state.Items, "item", "items"), e.Container,
 				path,

@@ -63,19 +63,19 @@ func forget(path string) error {
 	return nil
 }
 
-// unfinishedExportError is the error of an export that has stopped and can be continued.
-type unfinishedExportError struct {
+// resumableExportError is the error of an export that has stopped and can be continued.
+type resumableExportError struct {
 	err   error
 	items int
 	path  string
 }
 
-func (u *unfinishedExportError) Error() string {
+func (u *resumableExportError) Error() string {
 	return fmt.Sprintf("%v (%s in %s; --continue goes on behind that)", u.err,
 		cli.Plural(u.items, "item is", "items are"), partOf(u.path))
 }
 
-func (u *unfinishedExportError) Unwrap() error { return u.err }
+func (u *resumableExportError) Unwrap() error { return u.err }
 
 // file exports the container to a file. It keeps the state of a complete export; the caller removes it with
 // forget.
@@ -108,7 +108,7 @@ func (e *exporter) file(ctx context.Context, path string) (state exportState, er
 	err = errors.Join(e.pages(ctx, path, f, &state), f.Close())
 	switch {
 	case err != nil && state.Continuation != "":
-		return state, &unfinishedExportError{err, state.Items, path}
+		return state, &resumableExportError{err, state.Items, path}
 	case err != nil:
 		return state, errors.Join(err, forget(path))
 	}

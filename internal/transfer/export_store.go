@@ -47,7 +47,7 @@ func (e *exporter) store(ctx context.Context, out, told io.Writer) error {
 	if err := e.definitions(has); err != nil {
 		return err
 	}
-	all := []exportedFile{}
+	all := []exportedFileReport{}
 	for _, f := range has.Folders {
 		e.Database, e.Container = f.Database, f.Container
 		path := filepath.Join(e.to, filepath.FromSlash(f.Path), itemsFile)
@@ -56,7 +56,7 @@ func (e *exporter) store(ctx context.Context, out, told io.Writer) error {
 		if err != nil {
 			return err
 		}
-		if all = append(all, exportedFile{f.Database, f.Container, path, state.Items}); !e.JSON {
+		if all = append(all, exportedFileReport{f.Database, f.Container, path, state.Items}); !e.JSON {
 			fmt.Fprintf(told, "%s of %s/%s in %s%s\n", cli.Plural(state.Items, "item", "items"), f.Database,
 				f.Container, path, e.speed(began))
 		}

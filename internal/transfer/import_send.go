@@ -62,9 +62,9 @@ type importRequest struct {
 	done    chan struct{} // closed when results and err are set
 }
 
-// requestWindow sends the requests of an import, several at a time: it holds the request that is being
-// filled and those whose results have not arrived. Only one goroutine uses it.
-type requestWindow struct {
+// parallelRequestSender sends the requests of an import, several at a time: it holds the request that is
+// being filled and those whose results have not arrived. Only one goroutine uses it.
+type parallelRequestSender struct {
 	i       *importer
 	ctx     context.Context // ends when a request fails
 	cancel  context.CancelFunc
@@ -74,9 +74,9 @@ type requestWindow struct {
 	sent    int // number of documents, including those of earlier imports
 }
 
-func newImportWindow(ctx context.Context, i *importer) *requestWindow {
+func newImportWindow(ctx context.Context, i *importer) *parallelRequestSender {
 	ctx, cancel := context.WithCancel(ctx)
-	return &requestWindow{
+	return &parallelRequestSender{
 		i:      i,
 		ctx:    ctx,
 		cancel: cancel,
@@ -89,7 +89,7 @@ func newImportWindow(ctx context.Context, i *importer) *requestWindow {
 }
 
 // close waits for the running requests.
-func (w *requestWindow) close() {
+func (w *parallelRequestSender) close() {
 	w.cancel()
 	for _, r := range w.waiting {
 		<-r.done
@@ -98,7 +98,7 @@ func (w *requestWindow) close() {
 }
 
 // add adds a document, which is sent with a later request.
-func (w *requestWindow) add(l inputDocument) error {
+func (w *parallelRequestSender) add(l inputDocument) error {
 	id := jsondoc.Of(l.body).Member("id").Str() // decoded, since the same id can be written in several ways
 	if r := w.next; r != nil && (r.bytes+len(l.body) > importBytes || len(r.lines) == importDocuments ||
 		id != "" && r.ids[id]) {
@@ -119,7 +119,7 @@ func (w *requestWindow) add(l inputDocument) error {
 
 // send sends the next request, as soon as the window has room and no running request has a document with the
 // same id.
-func (w *requestWindow) send() error {
+func (w *parallelRequestSender) send() error {
 	r := w.next
 	if r == nil {
 		return nil
@@ -160,14 +160,14 @@ func (r *importRequest) shares(other *importRequest) bool {
 }
 
 // flush sends the next request and waits for the results of all requests.
-func (w *requestWindow) flush() error {
+func (w *parallelRequestSender) flush() error {
 	if err := w.send(); err != nil {
 		return err
 	}
 	return w.settleAll()
 }
 
-func (w *requestWindow) settleAll() error {
+func (w *parallelRequestSender) settleAll() error {
 	for len(w.waiting) > 0 {
 		if err := w.settle(); err != nil {
 			return err
@@ -176,19 +176,19 @@ func (w *requestWindow) settleAll() error {
 	return nil
 }
 
-// fullDiskError is the error that ends an import because the server's disk is full: then it cannot store
-// later documents either.
-type fullDiskError struct{ reason string }
+// serverDiskFullError is the error that ends an import because the server's disk is full: then it cannot
+// store later documents either.
+type serverDiskFullError struct{ reason string }
 
-func (e *fullDiskError) Error() string {
+func (e *serverDiskFullError) Error() string {
 	return fmt.Sprintf("%d %s The import ends here: make room first", cli.InsufficientStorage, e.reason)
 }
 
 // Unwrap returns syscall.ENOSPC, the error of a full local disk.
-func (e *fullDiskError) Unwrap() error { return syscall.ENOSPC }
+func (e *serverDiskFullError) Unwrap() error { return syscall.ENOSPC }
 
 // settle waits for the first running request and counts the results of its documents.
-func (w *requestWindow) settle() error {
+func (w *parallelRequestSender) settle() error {
 	r := w.waiting[0]
 	<-r.done
 	w.waiting = w.waiting[1:]
@@ -203,7 +203,7 @@ func (w *requestWindow) settle() error {
 			}
 		case res.Status == cli.InsufficientStorage:
 			w.i.Note.Documents += n
-			return errors.Join(w.i.ended(l.at, &fullDiskError{res.Message}, w.i.howToContinue()),
+			return errors.Join(w.i.ended(l.at, &serverDiskFullError{res.Message}, w.i.howToContinue()),
 				w.i.saveState())
 		case res.Status/100 == 2, res.Status == http.StatusConflict && l.resent:
 			w.i.Note.Imported++

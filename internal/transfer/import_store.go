@@ -47,8 +47,8 @@ type seedImport struct {
 	total   importState // sum over all containers
 }
 
-// seedFilePart describes the documents of one container in one file.
-type seedFilePart struct {
+// documentsInFile describes the documents of one container in one file.
+type documentsInFile struct {
 	database, container string
 	file                string // name of the file
 	note                string // file whose .imported file holds the progress
@@ -56,16 +56,16 @@ type seedFilePart struct {
 }
 
 // seedParts returns the documents of a seed in the order of the import, by container and file.
-func seedParts(s *seed.Seed) (list []seedFilePart) {
+func seedParts(s *seed.Seed) (list []documentsInFile) {
 	for n, from := range s.Sources() {
 		for _, file := range from.Lists {
-			list = append(list, seedFilePart{from.Database, from.Container, file, file, nil})
+			list = append(list, documentsInFile{from.Database, from.Container, file, file, nil})
 		}
 		begun := len(list) // index of the first part of this container
 		for _, d := range from.Documents {
 			if last := len(list) - 1; last < begun || list[last].file != d.Place.File {
 				note := fmt.Sprintf("%s.%d", d.Place.File, n)
-				list = append(list, seedFilePart{from.Database, from.Container, d.Place.File, note, nil})
+				list = append(list, documentsInFile{from.Database, from.Container, d.Place.File, note, nil})
 			}
 			part := &list[len(list)-1]
 			part.documents = append(part.documents, d)
@@ -132,7 +132,7 @@ func (s *seedImport) Run(ctx context.Context) error {
 	return s.printSummary()
 }
 
-func forgetParts(parts []seedFilePart) error {
+func forgetParts(parts []documentsInFile) error {
 	for _, part := range parts {
 		if err := forgetImport(part.note); err != nil {
 			return err
@@ -208,7 +208,7 @@ func (s *seedImport) ask(ctx context.Context, question map[string]any) error {
 }
 
 // part imports the documents of a container from one file.
-func (s *seedImport) part(ctx context.Context, part seedFilePart) error {
+func (s *seedImport) part(ctx context.Context, part documentsInFile) error {
 	one := s.importer
 	one.Database, one.Container, one.Name, one.Path = part.database, part.container, part.file, part.note
 	one.Format = "ndjson"
@@ -232,7 +232,7 @@ func (s *seedImport) part(ctx context.Context, part seedFilePart) error {
 	return err
 }
 
-func (i *importer) takePart(ctx context.Context, part seedFilePart) error {
+func (i *importer) takePart(ctx context.Context, part documentsInFile) error {
 	if part.documents != nil {
 		size := int64(0)
 		for _, d := range part.documents {
@@ -285,7 +285,7 @@ func (i *importer) isThere(ctx context.Context, client *http.Client, container *
 	if err != nil {
 		return absent, err
 	}
-	at := i.ServerCall
+	at := i.ServerFlags
 	at.Item = jsondoc.Of(body).Member("id").Str()
 	there, err := retryBusy(ctx, func() (json.RawMessage, error) {
 		req, err := at.Call(ctx, http.MethodGet, cli.ItemPath, nil)
@@ -343,7 +343,7 @@ func sameIntegers(a, b jsondoc.Value) bool {
 }
 
 // compare counts a refused document that the server already has, and reports any other conflict.
-func (w *requestWindow) compare(l inputDocument, refusal documentResult) error {
+func (w *parallelRequestSender) compare(l inputDocument, refusal documentResult) error {
 	there, err := w.i.exists(w.ctx, w.client, l.body)
 	switch {
 	case err != nil:

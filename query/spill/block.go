@@ -20,10 +20,11 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// sortedRun says where a run (a sorted sequence of records) lies in its file: from byte from to byte to.
-type sortedRun struct{ from, to int64 }
+// sortedRunExtent says where a run (a sorted sequence of records) lies in its file: from byte from to byte
+// to.
+type sortedRunExtent struct{ from, to int64 }
 
-// sortedRunWriter appends sorted runs of records to a file: see sortedRun.
+// sortedRunWriter appends sorted runs of records to a file: see sortedRunExtent.
 type sortedRunWriter struct {
 	f     *tempFile
 	spend func(int) bool

@@ -22,7 +22,7 @@ type Sorter struct {
 	bytes   []byte // the records that have not been written
 	records []recordPosition
 	f       *tempFile // nil: nothing has been written
-	runs    []sortedRun
+	runs    []sortedRunExtent
 	writer  sortedRunWriter
 }
 
@@ -105,7 +105,7 @@ func (s *Sorter) Run(fn func(add func(key, payload []byte) error) error) (err er
 	if err != nil {
 		return err
 	}
-	s.runs = append(s.runs, sortedRun{from, s.f.size})
+	s.runs = append(s.runs, sortedRunExtent{from, s.f.size})
 	return nil
 }
 
@@ -146,7 +146,7 @@ func (s *Sorter) mergeRuns() (err error) {
 		return err
 	}
 	w := sortedRunWriter{f: f, spend: s.spend}
-	var merged []sortedRun
+	var merged []sortedRunExtent
 	for some := range slices.Chunk(s.runs, fanIn) {
 		it := &Iterator{spend: s.spend}
 		for _, r := range some {
@@ -167,7 +167,7 @@ func (s *Sorter) mergeRuns() (err error) {
 			f.close()
 			return err
 		}
-		merged = append(merged, sortedRun{from, f.size})
+		merged = append(merged, sortedRunExtent{from, f.size})
 	}
 	s.f.close()
 	s.f, s.runs, s.writer = f, merged, w

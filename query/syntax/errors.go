@@ -27,19 +27,19 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s (line %d, column %d)", e.Message, e.Line, e.Col)
 }
 
-// SizeLimit is the kind of limit that a query text exceeds: see SizeLimitError. It is not the LIMIT clause of
-// a query.
-type SizeLimit uint8
+// SizeLimitKind is the kind of limit that a query text exceeds: see SizeLimitError. It is not the LIMIT
+// clause of a query.
+type SizeLimitKind uint8
 
 // The limits of a text.
 const (
-	TextLimit  SizeLimit = iota // of bytes, MaxText
-	DepthLimit                  // levels of nested expressions, MaxDepth
+	TextLimit  SizeLimitKind = iota // of bytes, MaxText
+	DepthLimit                      // levels of nested expressions, MaxDepth
 )
 
 // SizeLimitError reports a text that is too large or too deeply nested. Cosmos DB has no code for it.
 type SizeLimitError struct {
-	Limit SizeLimit
+	Limit SizeLimitKind
 	Max   int // bytes or levels allowed
 }
 

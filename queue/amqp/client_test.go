@@ -16,16 +16,16 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// client is the client's end of a connection under test. It writes and reads single frames over a pipe.
-type client struct {
+// testClient is the client's end of a connection under test. It writes and reads single frames over a pipe.
+type testClient struct {
 	t      *testing.T
 	conn   net.Conn
-	frames chan receivedFrame // closed when the server has closed the connection
+	frames chan frameFromServer // closed when the server has closed the connection
 	stop   context.CancelFunc
 }
 
-// receivedFrame is a frame from the server.
-type receivedFrame struct {
+// frameFromServer is a frame that the client has received from the server.
+type frameFromServer struct {
 	channel uint16
 	body    frame.Body
 	payload []byte
@@ -33,7 +33,7 @@ type receivedFrame struct {
 
 // dial starts a server with the handler h and returns a client that is connected to it and has not sent
 // anything yet.
-func dial(t *testing.T, h Handler) *client {
+func dial(t *testing.T, h Handler) *testClient {
 	t.Helper()
 	near, far := net.Pipe()
 	return serve(t, near, far, Options{ContainerID: "server",
@@ -41,10 +41,10 @@ func dial(t *testing.T, h Handler) *client {
 }
 
 // serve starts a server on the end far of a connection, and returns a client that uses the end near.
-func serve(t *testing.T, near, far net.Conn, o Options) *client {
+func serve(t *testing.T, near, far net.Conn, o Options) *testClient {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
-	c := &client{t: t, conn: near, frames: make(chan receivedFrame, 100), stop: stop}
+	c := &testClient{t: t, conn: near, frames: make(chan frameFromServer, 100), stop: stop}
 	served, read := make(chan error, 1), make(chan struct{})
 	_ = near.SetDeadline(ttl.SystemClock{}.Now().Add(time.Minute)) // a test that hangs fails
 	go func() { served <- Serve(ctx, far, o) }()
@@ -67,15 +67,15 @@ func serve(t *testing.T, near, far net.Conn, o Options) *client {
 }
 
 // readAll reads everything that the server sends, until the connection ends, and sends it to c.frames. A
-// protocol header becomes a receivedFrame that has only a payload.
-func (c *client) readAll() {
+// protocol header becomes a frameFromServer that has only a payload.
+func (c *testClient) readAll() {
 	r := frame.NewReader(c.conn, 1<<20)
 	for h := (frame.ProtocolHeader{}); h != frame.HeaderAMQP(); {
 		var err error
 		if h, err = r.ProtocolHeader(); err != nil {
 			return
 		}
-		c.frames <- receivedFrame{payload: h[:]}
+		c.frames <- frameFromServer{payload: h[:]}
 		if h != frame.HeaderSASL() {
 			break
 		}
@@ -89,7 +89,7 @@ func (c *client) readAll() {
 	}
 }
 
-func (c *client) readOne(r *frame.Reader) bool {
+func (c *testClient) readOne(r *frame.Reader) bool {
 	f, err := r.Next()
 	if err != nil {
 		return false
@@ -100,22 +100,22 @@ func (c *client) readOne(r *frame.Reader) bool {
 			c.t.Error(err)
 			return false
 		}
-		c.frames <- receivedFrame{f.Channel, body, payload}
+		c.frames <- frameFromServer{f.Channel, body, payload}
 	}
 	return true
 }
 
 // write sends bytes to the server. It ignores an error, since the server may have closed the connection
 // already.
-func (c *client) write(b []byte) { _, _ = c.conn.Write(b) }
+func (c *testClient) write(b []byte) { _, _ = c.conn.Write(b) }
 
-func (c *client) send(channel uint16, body frame.Body, payload ...byte) {
+func (c *testClient) send(channel uint16, body frame.Body, payload ...byte) {
 	c.write(frame.Append(nil, channel, body, payload))
 }
 
 // header sends the protocol header send. It fails the test unless the server responds with the header
 // want.
-func (c *client) header(send, want frame.ProtocolHeader) {
+func (c *testClient) header(send, want frame.ProtocolHeader) {
 	c.t.Helper()
 	c.write(send[:])
 	if f, ok := <-c.frames; !ok || !bytes.Equal(f.payload, want[:]) {
@@ -124,7 +124,7 @@ func (c *client) header(send, want frame.ProtocolHeader) {
 }
 
 // closed fails the test if the server sends another frame before it closes the connection.
-func (c *client) closed() {
+func (c *testClient) closed() {
 	c.t.Helper()
 	if f, ok := <-c.frames; ok {
 		c.t.Fatalf("%T %+v behind the end", f.body, f.body)
@@ -132,7 +132,7 @@ func (c *client) closed() {
 }
 
 // expect returns the next frame from the server. It fails the test if that is not a frame of type T.
-func expect[T frame.Body](c *client) T {
+func expect[T frame.Body](c *testClient) T {
 	c.t.Helper()
 	f, ok := <-c.frames
 	if !ok {
@@ -146,13 +146,13 @@ func expect[T frame.Body](c *client) T {
 }
 
 // opened returns a client of a server with the handler h, after both have exchanged the open frames.
-func opened(t *testing.T, h Handler) *client {
+func opened(t *testing.T, h Handler) *testClient {
 	t.Helper()
 	return dial(t, h).open()
 }
 
 // open exchanges the AMQP headers and the open frames with the server, and returns the client.
-func (c *client) open() *client {
+func (c *testClient) open() *testClient {
 	c.t.Helper()
 	t := c.t
 	c.header(frame.HeaderAMQP(), frame.HeaderAMQP())
@@ -165,14 +165,14 @@ func (c *client) open() *client {
 
 // begun returns a client with an open connection and a session on channel 0. window is the session's
 // incoming window, the number of transfers that the server may send.
-func begun(t *testing.T, h Handler, window uint32) *client {
+func begun(t *testing.T, h Handler, window uint32) *testClient {
 	t.Helper()
 	return opened(t, h).begin(window)
 }
 
 // begin begins a session on channel 0, and returns the client. window is the session's incoming window,
 // the number of transfers that the server may send.
-func (c *client) begin(window uint32) *client {
+func (c *testClient) begin(window uint32) *testClient {
 	c.t.Helper()
 	t := c.t
 	c.send(0, &frame.Begin{NextOutgoingID: 7, IncomingWindow: window, OutgoingWindow: 100, HandleMax: 10})
@@ -183,7 +183,7 @@ func (c *client) begin(window uint32) *client {
 }
 
 // failed fails the test unless the next frame is a Close with the error condition want.
-func (c *client) failed(want string) {
+func (c *testClient) failed(want string) {
 	c.t.Helper()
 	if e := expect[*frame.Close](c).Error; e == nil || string(e.Condition) != want {
 		c.t.Fatalf("closed with %+v, not %s", e, want)
@@ -193,7 +193,7 @@ func (c *client) failed(want string) {
 
 // detached fails the test unless the next frame is a Detach with the error condition want, or without an
 // error if want is "".
-func (c *client) detached(want string) {
+func (c *testClient) detached(want string) {
 	c.t.Helper()
 	d := expect[*frame.Detach](c)
 	if got := d.Error; got == nil && want != "" || got != nil && string(got.Condition) != want {

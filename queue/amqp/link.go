@@ -60,8 +60,8 @@ type Link struct {
 // Name returns the client's name of the link.
 func (l *Link) Name() string { return l.name }
 
-// Session returns the link's session.
-func (l *Link) Session() *Session { return &l.s.Session }
+// HandlerSession returns the link's session.
+func (l *Link) Session() *HandlerSession { return &l.s.HandlerSession }
 
 // IsOpen reports whether neither side has ended the link.
 func (l *Link) IsOpen() bool {

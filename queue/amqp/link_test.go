@@ -10,7 +10,7 @@ import (
 
 // attach attaches a link with handle 1 on channel 0 and checks the server's response. If receiver is
 // false, the client is the sender and must get credit.
-func (c *client) attach(receiver bool) {
+func (c *testClient) attach(receiver bool) {
 	c.t.Helper()
 	c.send(0, &frame.Attach{Name: "link", Handle: 1, Receiver: receiver, Source: &frame.Source{},
 		Target: &frame.Target{}})
@@ -27,13 +27,13 @@ func (c *client) attach(receiver bool) {
 
 // transfer sends a transfer frame with the delivery id and the payload text. more is set if further frames
 // of the same message follow.
-func (c *client) transfer(id uint32, more bool, text string) {
+func (c *testClient) transfer(id uint32, more bool, text string) {
 	c.send(0, &frame.Transfer{Handle: 1, DeliveryID: frame.Some(id), DeliveryTag: []byte{byte(id)},
 		More: more}, []byte(text)...)
 }
 
 // accepted fails the test unless the next frame is a disposition that accepts the delivery id.
-func (c *client) accepted(id uint32) {
+func (c *testClient) accepted(id uint32) {
 	c.t.Helper()
 	d := expect[*frame.Disposition](c)
 	if _, ok := d.State.(*frame.Accepted); !ok || !d.Receiver || !d.Settled || d.First != id {

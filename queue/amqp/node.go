@@ -51,8 +51,8 @@ type Peer struct {
 	Properties wire.Map // the client's connection properties
 }
 
-// Session is a client's AMQP session, as package amqp shows it to a Handler.
-type Session struct {
+// HandlerSession is a client's AMQP session as package amqp shows it to a Handler.
+type HandlerSession struct {
 	// Own is for the Handler's use. Package amqp does not access it.
 	Own any
 }

@@ -59,13 +59,13 @@ func (c *conn) wakeWriter() {
 	}
 }
 
-// resumableWriter is a connection that reports whether a Write that has timed out can be continued with the
-// rest. Within TLS it cannot.
-type resumableWriter interface{ Resumes() bool }
+// writeResumeReporter is implemented by a connection that reports whether a Write that has timed out can be
+// continued with the rest. Within TLS it cannot.
+type writeResumeReporter interface{ Resumes() bool }
 
 // resumes reports whether a Write that has timed out can be continued.
 func resumes(raw net.Conn) bool {
-	if r, ok := raw.(resumableWriter); ok {
+	if r, ok := raw.(writeResumeReporter); ok {
 		return r.Resumes()
 	}
 	_, tcp := raw.(*net.TCPConn)

@@ -88,10 +88,10 @@ func TestLinkBesideBlockedSink(t *testing.T) {
 	}
 }
 
-// resumableConn is a connection whose writes can be continued after a timeout.
-type resumableConn struct{ net.Conn }
+// resumableWriteConn is a connection whose writes can be continued after a timeout.
+type resumableWriteConn struct{ net.Conn }
 
-func (resumableConn) Resumes() bool { return true }
+func (resumableWriteConn) Resumes() bool { return true }
 
 // TestUnreadOutcomes checks that a client that does not read the outcomes of its messages can go on
 // sending, and that it later gets all outcomes in their order.
@@ -99,7 +99,7 @@ func TestUnreadOutcomes(t *testing.T) {
 	t.Parallel()
 	s := newChannelSink()
 	near, far := net.Pipe()
-	c := serve(t, near, resumableConn{far}, Options{ContainerID: "server", Wall: newStoppedClock(),
+	c := serve(t, near, resumableWriteConn{far}, Options{ContainerID: "server", Wall: newStoppedClock(),
 		Connect: func(context.Context, Peer) Handler {
 			return &fixedHandler{answer: AcceptedLink{Sink: s}}
 		}}).open().begin(100)

@@ -9,7 +9,7 @@ import (
 
 // ended fails the test unless the next frame is an End with the error condition want, or without an error
 // if want is "".
-func (c *client) ended(want string) {
+func (c *testClient) ended(want string) {
 	c.t.Helper()
 	e := expect[*frame.End](c)
 	if got := e.Error; got == nil && want != "" || got != nil && string(got.Condition) != want {

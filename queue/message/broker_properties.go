@@ -77,7 +77,7 @@ func (m *Message) AppendBare(dst []byte) []byte {
 // appendRest writes the sections after the properties.
 func (m *Message) appendRest(dst, body []byte) []byte {
 	if len(m.Application) > 0 {
-		var o wire.CompoundWriter
+		var o wire.UnclosedCompound
 		dst = wire.AppendDescriptor(dst, sectionApplication)
 		dst, o = wire.OpenMap(dst)
 		for _, p := range m.Application {
@@ -106,7 +106,7 @@ func (m *Message) appendHeader(dst []byte, b *BrokerProperties) []byte {
 }
 
 // appendBool writes a field of the header, or null if its sender omitted it.
-func (h *Header) appendBool(dst []byte, field HeaderFields, v bool) []byte {
+func (h *Header) appendBool(dst []byte, field HeaderFieldSet, v bool) []byte {
 	if h.Unset.has(field) {
 		return wire.AppendNull(dst)
 	}

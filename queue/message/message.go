@@ -29,24 +29,24 @@ type Header struct {
 	TTL           int64 // the sender's value in milliseconds, or Absent
 	// Unset is the set of fields that the sender omitted. In this struct they have their default values.
 	// They are sent to receivers as null, so that a forwarded message is unchanged.
-	Unset HeaderFields
+	Unset HeaderFieldSet
 }
 
-// HeaderFields is a set of those fields of a Header that a sender may omit.
-type HeaderFields uint8
+// HeaderFieldSet is a set of those fields of a Header that a sender may omit.
+type HeaderFieldSet uint8
 
 // The fields that a sender may omit. An omitted TTL is Absent.
 const (
-	FieldDurable HeaderFields = 1 << iota
+	FieldDurable HeaderFieldSet = 1 << iota
 	FieldFirstAcquirer
 	FieldPriority
 
-	// anyField is the set of all HeaderFields, which is Header.Unset of a message without a header.
+	// anyField is the set of all HeaderFieldSet, which is Header.Unset of a message without a header.
 	anyField = FieldDurable | FieldFirstAcquirer | FieldPriority
 )
 
 // has reports whether a field is in the set.
-func (f HeaderFields) has(field HeaderFields) bool { return f&field != 0 }
+func (f HeaderFieldSet) has(field HeaderFieldSet) bool { return f&field != 0 }
 
 // Absent is the value of a missing time or duration.
 const Absent int64 = -1

@@ -88,8 +88,8 @@ func ParseStored(b []byte) (*Message, error) {
 	flags, filled := b[1], binary.BigEndian.Uint16(b[3:])
 	m.Header.Durable, m.Header.Priority = flags&flagDurable != 0, b[2]
 	m.Header.FirstAcquirer = flags&flagFirstAcquirer != 0
-	m.Header.Unset = HeaderFields(flags>>unsetShift) & anyField
-	r := storedMessageReader{b[5:], false}
+	m.Header.Unset = HeaderFieldSet(flags>>unsetShift) & anyField
+	r := storedMessageDecoder{b[5:], false}
 	m.Header.TTL = int64(r.number()) - 1
 	for s := range m.slots {
 		if filled&(1<<s) != 0 {
@@ -112,14 +112,14 @@ func ParseStored(b []byte) (*Message, error) {
 	return m, nil
 }
 
-// storedMessageReader decodes a stored message: numbers, and byte strings that their length precedes. After
+// storedMessageDecoder decodes a stored message: numbers, and byte strings that their length precedes. After
 // an error it reads nothing more.
-type storedMessageReader struct {
+type storedMessageDecoder struct {
 	left []byte
 	bad  bool
 }
 
-func (r *storedMessageReader) number() uint64 {
+func (r *storedMessageDecoder) number() uint64 {
 	n, width := binary.Uvarint(r.left)
 	if width <= 0 {
 		r.bad, r.left = true, nil
@@ -129,7 +129,7 @@ func (r *storedMessageReader) number() uint64 {
 	return n
 }
 
-func (r *storedMessageReader) piece() []byte {
+func (r *storedMessageDecoder) piece() []byte {
 	n := r.number()
 	if n > uint64(len(r.left)) {
 		r.bad, r.left = true, nil
@@ -140,7 +140,7 @@ func (r *storedMessageReader) piece() []byte {
 	return piece
 }
 
-func (r *storedMessageReader) properties() (list []ApplicationProperty) {
+func (r *storedMessageDecoder) properties() (list []ApplicationProperty) {
 	n := r.number()
 	if n > uint64(len(r.left)) {
 		r.bad, r.left = true, nil

@@ -25,14 +25,14 @@ func (e *statusError) Error() string { return e.detail }
 
 func badRequest(detail string) error { return &statusError{http.StatusBadRequest, detail} }
 
-// messagingError is an error of an operation on messages. If the entity does not exist, the status is 410
-// instead of 404.
-type messagingError struct{ err error }
+// messageOperationError is an error of an operation on messages. If the entity does not exist, the status is
+// 410 instead of 404.
+type messageOperationError struct{ err error }
 
-func (e *messagingError) Error() string { return e.err.Error() }
+func (e *messageOperationError) Error() string { return e.err.Error() }
 
 // Unwrap returns the cause.
-func (e *messagingError) Unwrap() error { return e.err }
+func (e *messageOperationError) Unwrap() error { return e.err }
 
 // statusOf returns the HTTP status of an error code.
 func statusOf(code entity.ErrorCode) int {
@@ -78,7 +78,7 @@ func (c *activeRequest) fail(err error) {
 	var denied *access.Error
 	var plain *statusError
 	var tooLarge *http.MaxBytesError
-	var runtime *messagingError
+	var runtime *messageOperationError
 	var reason *reasonPhraseError
 	var name *entity.NameError
 	isOwn := errors.As(err, &own)

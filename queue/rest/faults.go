@@ -17,12 +17,12 @@ import (
 
 // settleOperations maps the HTTP method of a request for a locked message to the name of the operation in
 // fault rules.
-var settleOperations = map[string]inject.Operation{http.MethodDelete: inject.Complete,
+var settleOperations = map[string]inject.OperationKind{http.MethodDelete: inject.Complete,
 	http.MethodPut: inject.Abandon, http.MethodPost: inject.RenewLock}
 
 // withFaults runs a request for messages of an entity, with the fault that applies before or after it. lock
 // is the lock token in the request, or "".
-func (c *activeRequest) withFaults(op inject.Operation, path, lock string, run func() error) error {
+func (c *activeRequest) withFaults(op inject.OperationKind, path, lock string, run func() error) error {
 	if op != 0 {
 		c.operation = op.String()
 	}
@@ -36,7 +36,7 @@ func (c *activeRequest) withFaults(op inject.Operation, path, lock string, run f
 	if err := c.allow(path, need); err != nil {
 		return err
 	}
-	hit, ctx := c.o.Faults.Match(inject.TargetOperation{Operation: op, Entity: path}), c.r.Context()
+	hit, ctx := c.o.Faults.Match(inject.IncomingOperation{Operation: op, Entity: path}), c.r.Context()
 	c.faultRule = hit.Rule
 	now, err := hit.BeforeOperation(ctx, c.o.Wall)
 	if err != nil {
@@ -70,7 +70,7 @@ func applyFault(hit *inject.MatchedFault, path string) error {
 	if hit.Fault != inject.LockLost {
 		panic(http.ErrAbortHandler)
 	}
-	return &messagingError{&entity.Error{Code: entity.CodeMessageLockLost, Entity: path,
+	return &messageOperationError{&entity.Error{Code: entity.CodeMessageLockLost, Entity: path,
 		Message: "The lock supplied is invalid. This is a fault on demand, by the rule '" + hit.Rule +
 			"' of /_mayfly/faults."}}
 }

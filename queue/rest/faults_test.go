@@ -37,9 +37,9 @@ func TestFaults(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, access.Options{})
 	w.queue("/q", "")
-	w.fault(inject.FaultRule{Fault: inject.Drop, Entity: "q", Operations: []inject.Operation{inject.Send}})
+	w.fault(inject.FaultRule{Fault: inject.Drop, Entity: "q", Operations: []inject.OperationKind{inject.Send}})
 	w.dropped("POST", "/q/messages", "never")
-	w.fault(inject.FaultRule{Fault: inject.Detach, After: true, Operations: []inject.Operation{inject.Send}})
+	w.fault(inject.FaultRule{Fault: inject.Detach, After: true, Operations: []inject.OperationKind{inject.Send}})
 	w.dropped("POST", "/q/messages", "sent")
 
 	path := func(a testResponse) string {
@@ -51,7 +51,7 @@ func TestFaults(t *testing.T) {
 	if a.body != "sent" {
 		t.Errorf("received %q", a.body)
 	}
-	w.fault(inject.FaultRule{Fault: inject.LockLost, Operations: []inject.Operation{inject.Complete}})
+	w.fault(inject.FaultRule{Fault: inject.LockLost, Operations: []inject.OperationKind{inject.Complete}})
 	w.must(404, "DELETE", path(a), "")
 	a = w.must(201, "POST", "/q/messages/head?timeout=0", "")
 	if !strings.Contains(a.header.Get("BrokerProperties"), `"DeliveryCount":2`) {

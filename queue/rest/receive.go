@@ -63,12 +63,12 @@ func (c *activeRequest) receive(path string) error {
 	}
 	r, err := c.o.Queues.OpenReceiver(c.r.Context(), a, o)
 	if err != nil {
-		return &messagingError{err}
+		return &messageOperationError{err}
 	}
 	defer r.Close()
 	list, err := c.waitFor(r, wait)
 	if err != nil {
-		return &messagingError{err}
+		return &messageOperationError{err}
 	}
 	if len(list) == 0 {
 		return c.answer(http.StatusNoContent, "", nil)
@@ -124,7 +124,7 @@ func (c *activeRequest) settle(path, id, lock string) error {
 	token, ctx := message.UUID(parsed), c.r.Context()
 	number, own, err := c.o.Queues.Locked(ctx, a, token)
 	if err != nil {
-		return &messagingError{err}
+		return &messageOperationError{err}
 	}
 	if id != own && id != strconv.FormatInt(number, 10) {
 		return &statusError{http.StatusNotFound, "The lock covers another message."}
@@ -140,7 +140,7 @@ func (c *activeRequest) settle(path, id, lock string) error {
 		return c.notAllowed(http.MethodDelete, http.MethodPut, http.MethodPost)
 	}
 	if err != nil {
-		return &messagingError{err}
+		return &messageOperationError{err}
 	}
 	return c.answer(http.StatusOK, "", nil)
 }

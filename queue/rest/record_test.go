@@ -17,7 +17,7 @@ func TestRequestLogEntries(t *testing.T) {
 	w := newTestServer(t, access.Options{})
 	w.queue("/q", "")
 	w.must(201, "POST", "/q/messages", "one")
-	w.fault(inject.FaultRule{Fault: inject.Drop, Operations: []inject.Operation{inject.Send}})
+	w.fault(inject.FaultRule{Fault: inject.Drop, Operations: []inject.OperationKind{inject.Send}})
 	w.dropped("POST", "/q/messages", "two")
 	w.must(201, "POST", "/q/messages/head?timeout=0", "")
 	w.must(200, "GET", "/q", "")

@@ -29,7 +29,7 @@ func (c *activeRequest) send(path string) error {
 	ctx := c.r.Context()
 	e, err := c.o.Queues.Get(ctx, path)
 	if err != nil {
-		return &messagingError{err}
+		return &messageOperationError{err}
 	}
 	limit := int64(e.Properties.MaxMessageKB) << 10
 	if limit == 0 {
@@ -58,7 +58,7 @@ func (c *activeRequest) send(path string) error {
 		err = c.o.Queues.Send(ctx, to, list, nil)
 	}
 	if err != nil {
-		return &messagingError{err}
+		return &messageOperationError{err}
 	}
 	if contentType == "" {
 		contentType = "application/xml; charset=utf-8"
@@ -106,7 +106,7 @@ func (c *activeRequest) readBatch(body []byte, path string) ([]*message.Message,
 		_, err = c.o.Queues.PartitionOf(at, list)
 	}
 	if err != nil {
-		return nil, &messagingError{err}
+		return nil, &messageOperationError{err}
 	}
 	return list, nil
 }

@@ -66,7 +66,7 @@ func newTestServer(t *testing.T, o access.Options) *testServer {
 // advance moves the clock by d and lets the reaper purge what has expired.
 func (w *testServer) advance(d time.Duration) {
 	w.t.Helper()
-	if _, err := w.h.Instance().SetClock(w.t.Context(), ttl.ClockChange{Advance: &d}); err != nil {
+	if _, err := w.h.Instance().SetClock(w.t.Context(), ttl.ClockChangeRequest{Advance: &d}); err != nil {
 		w.t.Fatal(err)
 	}
 	if _, err := w.h.Instance().SweepNow(w.t.Context()); err != nil {

@@ -85,7 +85,7 @@ func TestAnnouncedCountMemory(t *testing.T) {
 		if spent := after.TotalAlloc - before.TotalAlloc; spent > c.most*uint64(len(c.raw)) {
 			t.Errorf("%s: %d bytes for %d", name, spent, len(c.raw))
 		}
-		var e *Error
+		var e *CodecError
 		if c.good != (err == nil) || err != nil && !errors.As(err, &e) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -108,7 +108,7 @@ func arrays(value []byte, n int) []byte {
 // (the code of its element type).
 func TestEmptyArrayConstructor(t *testing.T) {
 	for _, digits := range []string{"e0020010", "e002004f", "e003000000", "e0050000534000"} {
-		var e *Error
+		var e *CodecError
 		if v, _, err := Value(wireBytes(t, digits)); !errors.As(err, &e) {
 			t.Errorf("%s reads as %#v, %v", digits, v, err)
 		}

@@ -80,16 +80,16 @@ type Array struct {
 // Described is a value with a descriptor that defines its meaning: a uint64 or a Symbol.
 type Described struct{ Descriptor, Value any }
 
-// Error reports bytes that cannot be decoded, or a Go value that has no encoding.
-type Error struct {
+// CodecError reports bytes that cannot be decoded, or a Go value that has no encoding.
+type CodecError struct {
 	Want string // what was expected
 	Got  string // what was found
 }
 
-func (e *Error) Error() string { return "amqp: " + e.Got + " where " + e.Want + " is due" }
+func (e *CodecError) Error() string { return "amqp: " + e.Got + " where " + e.Want + " is due" }
 
 func bad(want, format string, args ...any) error {
-	return &Error{Want: want, Got: fmt.Sprintf(format, args...)}
+	return &CodecError{Want: want, Got: fmt.Sprintf(format, args...)}
 }
 
 // The constructors: the bytes that precede an encoded value and give its type.

@@ -116,7 +116,7 @@ func TestInvalidEncodings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var e *Error
+		var e *CodecError
 		if v, _, err := Value(raw); !errors.As(err, &e) {
 			t.Errorf("%s reads as %#v, %v", name, v, err)
 		}
@@ -157,7 +157,7 @@ func TestReadFields(t *testing.T) {
 	} {
 		f := ReadFields(raw, "test")
 		read(&f)
-		var e *Error
+		var e *CodecError
 		if !errors.As(f.Err(), &e) {
 			t.Errorf("%s: %v", name, f.Err())
 		}

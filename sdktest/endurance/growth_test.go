@@ -27,8 +27,8 @@ const (
 	growthReads = 2000
 )
 
-// growthMetrics holds the measurements of a server with n documents.
-type growthMetrics struct {
+// metricsAtDocumentCount holds the measurements of a server with n documents.
+type metricsAtDocumentCount struct {
 	n                             int
 	imported                      float64 // documents a second
 	peak, idle                    int     // memory in KB, during the import and after a start
@@ -44,7 +44,7 @@ type growthMetrics struct {
 // the size does: the time of a start, of reads, of indexed queries and of a change of the default TTL, and
 // the memory when idle.
 func TestGrowth(t *testing.T) {
-	var rows []growthMetrics
+	var rows []metricsAtDocumentCount
 	for _, text := range strings.Split(*documents, ",") {
 		n, err := strconv.Atoi(text)
 		must(t, err)
@@ -53,17 +53,18 @@ func TestGrowth(t *testing.T) {
 	t.Log("\n" + table(rows))
 	first, last := rows[0], rows[len(rows)-1]
 	for name, c := range map[string]struct {
-		of    func(growthMetrics) time.Duration
+		of    func(metricsAtDocumentCount) time.Duration
 		slack time.Duration
 	}{
-		"point read": {func(r growthMetrics) time.Duration { return at(r.read, 50) },
+		"point read": {func(r metricsAtDocumentCount) time.Duration { return at(r.read, 50) },
 			5 * time.Millisecond},
-		"equality": {func(r growthMetrics) time.Duration { return at(r.equal, 50) },
+		"equality": {func(r metricsAtDocumentCount) time.Duration { return at(r.equal, 50) },
 			5 * time.Millisecond},
-		"order": {func(r growthMetrics) time.Duration { return at(r.ordered, 50) },
+		"order": {func(r metricsAtDocumentCount) time.Duration { return at(r.ordered, 50) },
 			5 * time.Millisecond},
-		"change of the TTL": {func(r growthMetrics) time.Duration { return r.ttl }, 20 * time.Millisecond},
-		"start":             {func(r growthMetrics) time.Duration { return r.clean }, time.Second},
+		"change of the TTL": {func(r metricsAtDocumentCount) time.Duration { return r.ttl },
+			20 * time.Millisecond},
+		"start": {func(r metricsAtDocumentCount) time.Duration { return r.clean }, time.Second},
 	} {
 		if a, b := c.of(first), c.of(last); b > 3*a+c.slack {
 			t.Errorf("%s: %v with %d documents, %v with %d", name, a, first.n, b, last.n)
@@ -77,41 +78,43 @@ func TestGrowth(t *testing.T) {
 // at returns a percentile (0 to 99) of the sorted durations in list.
 func at(list []time.Duration, percent int) time.Duration { return list[len(list)*percent/100] }
 
-func table(rows []growthMetrics) string {
+func table(rows []metricsAtDocumentCount) string {
 	var b strings.Builder
 	ms := func(d time.Duration) string { return fmt.Sprintf("%.2f ms", float64(d.Microseconds())/1000) }
-	line := func(name string, of func(growthMetrics) string) {
+	line := func(name string, of func(metricsAtDocumentCount) string) {
 		fmt.Fprintf(&b, "| %s |", name)
 		for _, r := range rows {
 			fmt.Fprintf(&b, " %s |", of(r))
 		}
 		b.WriteByte('\n')
 	}
-	line("documents", func(r growthMetrics) string { return strconv.Itoa(r.n) })
-	line("import", func(r growthMetrics) string { return fmt.Sprintf("%.0f/s", r.imported) })
+	line("documents", func(r metricsAtDocumentCount) string { return strconv.Itoa(r.n) })
+	line("import", func(r metricsAtDocumentCount) string { return fmt.Sprintf("%.0f/s", r.imported) })
 	line("memory, at most during the import",
-		func(r growthMetrics) string { return fmt.Sprintf("%d MB", r.peak>>10) })
+		func(r metricsAtDocumentCount) string { return fmt.Sprintf("%d MB", r.peak>>10) })
 	line("memory, idle after a start",
-		func(r growthMetrics) string { return fmt.Sprintf("%d MB", r.idle>>10) })
-	line("disk for a document", func(r growthMetrics) string { return fmt.Sprintf("%.0f B", r.disk) })
-	line("start after a stop; after kill -9", func(r growthMetrics) string {
+		func(r metricsAtDocumentCount) string { return fmt.Sprintf("%d MB", r.idle>>10) })
+	line("disk for a document",
+		func(r metricsAtDocumentCount) string { return fmt.Sprintf("%.0f B", r.disk) })
+	line("start after a stop; after kill -9", func(r metricsAtDocumentCount) string {
 		return ms(r.clean) + "; " +
 			ms(r.killed)
 	})
-	line("point read, p50; p99", func(r growthMetrics) string {
+	line("point read, p50; p99", func(r metricsAtDocumentCount) string {
 		return ms(at(r.read, 50)) + "; " +
 			ms(at(r.read, 99))
 	})
-	line("equality, 20 rows, p50", func(r growthMetrics) string { return ms(at(r.equal, 50)) })
-	line("ORDER BY, 20 rows, p50", func(r growthMetrics) string { return ms(at(r.ordered, 50)) })
-	line("COUNT, p50", func(r growthMetrics) string { return ms(at(r.counted, 50)) })
-	line("change of the default TTL", func(r growthMetrics) string { return ms(r.ttl) })
-	line("purge of everything", func(r growthMetrics) string { return fmt.Sprintf("%.0f/s", r.purged) })
-	line("point read meanwhile, p99", func(r growthMetrics) string { return ms(at(r.beside, 99)) })
+	line("equality, 20 rows, p50", func(r metricsAtDocumentCount) string { return ms(at(r.equal, 50)) })
+	line("ORDER BY, 20 rows, p50", func(r metricsAtDocumentCount) string { return ms(at(r.ordered, 50)) })
+	line("COUNT, p50", func(r metricsAtDocumentCount) string { return ms(at(r.counted, 50)) })
+	line("change of the default TTL", func(r metricsAtDocumentCount) string { return ms(r.ttl) })
+	line("purge of everything",
+		func(r metricsAtDocumentCount) string { return fmt.Sprintf("%.0f/s", r.purged) })
+	line("point read meanwhile, p99", func(r metricsAtDocumentCount) string { return ms(at(r.beside, 99)) })
 	return b.String()
 }
 
-func measureSize(t *testing.T, n int) (r growthMetrics) {
+func measureSize(t *testing.T, n int) (r metricsAtDocumentCount) {
 	r.n = n
 	dir := filepath.Join(t.TempDir(), "data")
 	s := &sdktest.Server{Bin: binary, Args: []string{"--log-level", "warn", "--data", dir}}
@@ -177,7 +180,7 @@ func measureSize(t *testing.T, n int) (r growthMetrics) {
 }
 
 // purge lets all documents expire and waits until they are purged.
-func (r *growthMetrics) purge(t *testing.T, c *client) {
+func (r *metricsAtDocumentCount) purge(t *testing.T, c *client) {
 	c.want(t, 201, "POST", "dbs/d/colls", `{"id":"beside","partitionKey":{"paths":["/pk"],"version":2}}`)
 	c.want(t, 201, "POST", "dbs/d/colls/beside/docs", `{"id":"1","pk":"a"}`, "x-ms-documentdb-partitionkey", `["a"]`)
 	from := time.Now()

@@ -37,7 +37,7 @@ type modelDocument struct {
 // documentWriter is a client that creates and changes its own documents, one operation at a time. It does not
 // change a document any more if the outcome of an operation on it is unknown.
 type documentWriter struct {
-	load      *workload
+	load      *combinedWorkload
 	server    *server
 	number    int
 	documents []*modelDocument
@@ -122,7 +122,7 @@ func (w *documentWriter) note(d *modelDocument, next int, etag azcore.ETag, err 
 
 // checkDocuments compares the documents that each server returns with those that the writers expect, and
 // fails the test if acknowledged writes are missing or an operation was executed twice.
-func (l *workload) checkDocuments() {
+func (l *combinedWorkload) checkDocuments() {
 	r := &l.result
 	for _, w := range l.documents.writers {
 		for _, d := range w.documents {
@@ -160,7 +160,7 @@ func (l *workload) checkDocuments() {
 }
 
 // list returns the value of n of each document that a server returns, by id.
-func (l *workload) list(s *server) map[string]int {
+func (l *combinedWorkload) list(s *server) map[string]int {
 	c := s.container(l.t)
 	has := map[string]int{}
 	pages := c.NewQueryItemsPager("SELECT c.id, c.n FROM c", azcosmos.NewPartitionKey(),

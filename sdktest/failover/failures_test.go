@@ -16,7 +16,7 @@ const settled = 100
 
 // gapLimit fails the test if more than limit has passed between two acknowledged operations since the last
 // call of gaps.
-func (l *workload) gapLimit(round int, limit time.Duration) {
+func (l *combinedWorkload) gapLimit(round int, limit time.Duration) {
 	l.t.Helper()
 	gap := l.gaps()
 	l.result.gap, l.result.limit = max(l.result.gap, gap), limit

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// workload is a set of clients that write documents and send and receive messages on some servers, until
-// finish is called.
-type workload struct {
+// combinedWorkload is a set of clients that write documents and send and receive messages on some servers,
+// until finish is called.
+type combinedWorkload struct {
 	t       *testing.T
 	servers []*server
 	url     string // of the database
@@ -52,9 +52,9 @@ const (
 
 // newWorkload starts n servers on a database, and clients that use them. url is the address of the
 // database for the command mayfly check at the end.
-func newWorkload(t *testing.T, n int, database, url string) *workload {
+func newWorkload(t *testing.T, n int, database, url string) *combinedWorkload {
 	t.Helper()
-	l := &workload{t: t, servers: startServers(t, n, database), url: url}
+	l := &combinedWorkload{t: t, servers: startServers(t, n, database), url: url}
 	l.life, l.end = context.WithCancel(t.Context())
 	t.Cleanup(func() {
 		l.end()
@@ -77,7 +77,7 @@ func newWorkload(t *testing.T, n int, database, url string) *workload {
 
 // progress waits until the number of acknowledged operations has grown by more, for documents and for
 // messages.
-func (l *workload) progress(more int64) {
+func (l *combinedWorkload) progress(more int64) {
 	l.t.Helper()
 	documents, messages := l.documents.acks.count()+more, l.messages.acks.count()+more
 	eventually(l.t, 3*time.Minute, "clients make progress", func() bool {
@@ -88,15 +88,17 @@ func (l *workload) progress(more int64) {
 
 // gaps returns the longest time between two acknowledged operations on documents, or on messages, since
 // its last call.
-func (l *workload) gaps() time.Duration { return max(l.documents.acks.gap(), l.messages.acks.gap()) }
+func (l *combinedWorkload) gaps() time.Duration {
+	return max(l.documents.acks.gap(), l.messages.acks.gap())
+}
 
 // restart makes the measurement of the time without acknowledged operations begin now.
-func (l *workload) restart() {
+func (l *combinedWorkload) restart() {
 	l.documents.acks.restart()
 	l.messages.acks.restart()
 }
 
-func (l *workload) failOnFaults() {
+func (l *combinedWorkload) failOnFaults() {
 	l.t.Helper()
 	for _, f := range append(l.documents.faults.all(), l.messages.faults.all()...) {
 		l.t.Error(f)
@@ -109,7 +111,7 @@ func (l *workload) failOnFaults() {
 
 // finish stops the clients, compares the data on all servers with the acknowledged operations, stops the
 // servers and runs mayfly check.
-func (l *workload) finish() {
+func (l *combinedWorkload) finish() {
 	l.t.Helper()
 	l.end()
 	l.clients.Wait()
@@ -126,7 +128,7 @@ func (l *workload) finish() {
 }
 
 // rest waits for 20 milliseconds, or until the load ends. A client calls it after an error.
-func (l *workload) rest() {
+func (l *combinedWorkload) rest() {
 	select {
 	case <-l.life.Done():
 	case <-time.After(20 * time.Millisecond):

@@ -51,7 +51,7 @@ func (m *messageWorkload) change(id string, fn func(*modelMessage)) {
 
 // send sends messages to one server until the load ends. A message that was not acknowledged is not sent
 // again.
-func (l *workload) send(s *server, number int) {
+func (l *combinedWorkload) send(s *server, number int) {
 	for try := 0; l.life.Err() == nil; try++ {
 		l.sendOver(s, fmt.Sprintf("%d-%d", number, try))
 		l.rest()
@@ -60,7 +60,7 @@ func (l *workload) send(s *server, number int) {
 
 // sendOver sends messages over one connection to a server, until there is an error or the load ends. Their
 // ids begin with name.
-func (l *workload) sendOver(s *server, name string) {
+func (l *combinedWorkload) sendOver(s *server, name string) {
 	c := s.bus(l.t)
 	defer closeClient(c)
 	q, err := c.NewSender(queueName, nil)
@@ -83,14 +83,14 @@ func (l *workload) sendOver(s *server, name string) {
 
 // receive receives messages from one server and completes two of three, until the load ends. The others keep
 // their locks.
-func (l *workload) receive(s *server, number int) {
+func (l *combinedWorkload) receive(s *server, number int) {
 	for l.life.Err() == nil {
 		l.receiveOver(s, number)
 		l.rest()
 	}
 }
 
-func (l *workload) receiveOver(s *server, number int) {
+func (l *combinedWorkload) receiveOver(s *server, number int) {
 	c := s.bus(l.t)
 	defer closeClient(c)
 	q, err := c.NewReceiverForQueue(queueName, nil)
@@ -123,7 +123,7 @@ func (l *workload) receiveOver(s *server, number int) {
 // received records that the receiver with the number by has received a message. It is a violation if the
 // lock began after the message was completed, or overlaps another lock of the message. The beginning of
 // the lock is compared, since the client may have read the message from the connection much later.
-func (l *workload) received(r *sb.ReceivedMessage, by int) {
+func (l *combinedWorkload) received(r *sb.ReceivedMessage, by int) {
 	has := lockInterval{receiver: by, began: r.LockedUntil.Add(-lockTime), ends: *r.LockedUntil}
 	l.messages.change(r.MessageID, func(m *modelMessage) {
 		if !m.completed.IsZero() && has.began.After(m.completed) {
@@ -147,7 +147,7 @@ func closeClient(c *sb.Client) {
 
 // checkMessages receives all messages that are left, and fails the test if an acknowledged message is lost
 // or stored twice, or a completed one is still there.
-func (l *workload) checkMessages() {
+func (l *combinedWorkload) checkMessages() {
 	left := l.drain()
 	r := &l.result
 	acked, completed := 0, 0
@@ -184,7 +184,7 @@ func (l *workload) checkMessages() {
 
 // drain receives and completes all messages, from all servers in turn, and returns how often each id was
 // received. A locked message is received when its lock ends.
-func (l *workload) drain() map[string]int {
+func (l *combinedWorkload) drain() map[string]int {
 	left := map[string]int{}
 	end := time.Now().Add(time.Minute + lockTime)
 	for n := 0; l.active() > 0; n++ {
@@ -199,7 +199,7 @@ func (l *workload) drain() map[string]int {
 
 // drainFrom receives messages from one server and completes them, until none arrives for a second. It
 // counts them in left by id.
-func (l *workload) drainFrom(s *server, left map[string]int) {
+func (l *combinedWorkload) drainFrom(s *server, left map[string]int) {
 	c := s.bus(l.t)
 	defer closeClient(c)
 	q, err := c.NewReceiverForQueue(queueName, nil)
@@ -219,7 +219,7 @@ func (l *workload) drainFrom(s *server, left map[string]int) {
 }
 
 // active returns how many messages the queue has.
-func (l *workload) active() int {
+func (l *combinedWorkload) active() int {
 	var q struct{ Active int }
 	out := l.servers[0].mayfly(l.t, "queue", "show", queueName, "--json")
 	must(l.t, json.Unmarshal([]byte(out), &q))

@@ -208,7 +208,7 @@ func (c *patroniCluster) resume(t *testing.T, n *patroniNode) {
 
 // failover waits until a node other than lost is the primary. From then on clients must continue within
 // recoveryTime.
-func (l *workload) failover(round int, c *patroniCluster, lost *patroniNode) {
+func (l *combinedWorkload) failover(round int, c *patroniCluster, lost *patroniNode) {
 	l.t.Helper()
 	began := time.Now()
 	c.leader(l.t, lost)

@@ -52,7 +52,7 @@ var writes = []scenario{
 
 	{"patch-condition", func(t *ScenarioRun) {
 		p := t.patching(Object{"n": 1})
-		when := func(condition string) patchOperation {
+		when := func(condition string) patchOperationAppender {
 			return func(o *azcosmos.PatchOperations) { o.SetCondition(condition) }
 		}
 		p.must(when("FROM c WHERE c.n = 1 AND NOT IS_DEFINED(c.m)"), set("/n", 2))
@@ -84,7 +84,7 @@ var writes = []scenario{
 		p := t.patching(Object{"n": 1})
 		p.fails(400, set("/n", 2), set("/m", 1), remove("/none"))
 		p.is(Object{"n": 1})
-		many := []patchOperation{}
+		many := []patchOperationAppender{}
 		for i := range 11 {
 			many = append(many, set(fmt.Sprint("/v", i), i))
 		}
@@ -193,26 +193,26 @@ var writes = []scenario{
 	without("bulk-mixed", "no bulk"),
 }
 
-// patchOperation is one operation of a patch.
-type patchOperation func(o *azcosmos.PatchOperations)
+// patchOperationAppender appends one operation to a patch.
+type patchOperationAppender func(o *azcosmos.PatchOperations)
 
-func add(path string, v any) patchOperation {
+func add(path string, v any) patchOperationAppender {
 	return func(o *azcosmos.PatchOperations) { o.AppendAdd(path, v) }
 }
-func set(path string, v any) patchOperation {
+func set(path string, v any) patchOperationAppender {
 	return func(o *azcosmos.PatchOperations) { o.AppendSet(path, v) }
 }
-func replace(path string, v any) patchOperation {
+func replace(path string, v any) patchOperationAppender {
 	return func(o *azcosmos.PatchOperations) { o.AppendReplace(path, v) }
 }
-func incr(path string, n int64) patchOperation {
+func incr(path string, n int64) patchOperationAppender {
 	return func(o *azcosmos.PatchOperations) { o.AppendIncrement(path, n) }
 }
-func remove(path string) patchOperation {
+func remove(path string) patchOperationAppender {
 	return func(o *azcosmos.PatchOperations) { o.AppendRemove(path) }
 }
 
-func changes(steps ...patchOperation) (o azcosmos.PatchOperations) {
+func changes(steps ...patchOperationAppender) (o azcosmos.PatchOperations) {
 	for _, step := range steps {
 		step(&o)
 	}
@@ -229,17 +229,18 @@ func (t *ScenarioRun) patching(m Object) patchTarget {
 	return patchTarget{c}
 }
 
-func (p patchTarget) patch(match *azcore.ETag, steps ...patchOperation) (azcosmos.ItemResponse, error) {
+func (p patchTarget) patch(match *azcore.ETag,
+	steps ...patchOperationAppender) (azcosmos.ItemResponse, error) {
 	o := &azcosmos.ItemOptions{IfMatchEtag: match}
 	return p.c.PatchItem(p.c.t.ctx, key("a"), "1", changes(steps...), o)
 }
 
-func (p patchTarget) must(steps ...patchOperation) {
+func (p patchTarget) must(steps ...patchOperationAppender) {
 	_, err := p.patch(nil, steps...)
 	p.c.t.must(err)
 }
 
-func (p patchTarget) fails(status int, steps ...patchOperation) {
+func (p patchTarget) fails(status int, steps ...patchOperationAppender) {
 	_, err := p.patch(nil, steps...)
 	p.c.t.fails(err, status)
 }

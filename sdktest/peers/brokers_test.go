@@ -73,16 +73,16 @@ func startMayfly(ctx context.Context, dir string) (*broker, error) {
 		connect: func(ctx context.Context) (messageClient, error) { return dialMayfly(ctx, address) }}, nil
 }
 
-// mayflyClient is a client of Mayfly's queues over AMQP 1.0, like the Service Bus SDKs.
-type mayflyClient struct {
+// mayflyQueueClient is a client of Mayfly's queues over AMQP 1.0, like the Service Bus SDKs.
+type mayflyQueueClient struct {
 	conn     *amqp.Conn
 	session  *amqp.Session
 	sender   *amqp.Sender
 	receiver *amqp.Receiver // nil until the first receive
 }
 
-func dialMayfly(ctx context.Context, address string) (c *mayflyClient, err error) {
-	c = &mayflyClient{}
+func dialMayfly(ctx context.Context, address string) (c *mayflyQueueClient, err error) {
+	c = &mayflyQueueClient{}
 	if c.conn, err = amqp.Dial(ctx, address, &amqp.ConnOptions{
 		SASLType: amqp.SASLTypePlain("RootManageSharedAccessKey", "SAS_KEY_VALUE")}); err != nil {
 		return nil, err
@@ -93,11 +93,11 @@ func dialMayfly(ctx context.Context, address string) (c *mayflyClient, err error
 	return c, err
 }
 
-func (c *mayflyClient) send(ctx context.Context, body []byte) error {
+func (c *mayflyQueueClient) send(ctx context.Context, body []byte) error {
 	return c.sender.Send(ctx, amqp.NewMessage(body), nil)
 }
 
-func (c *mayflyClient) receive(ctx context.Context) (err error) {
+func (c *mayflyQueueClient) receive(ctx context.Context) (err error) {
 	if c.receiver == nil {
 		if c.receiver, err = c.session.NewReceiver(ctx, queueName, &amqp.ReceiverOptions{Credit: ahead}); err != nil {
 			return err
@@ -110,7 +110,7 @@ func (c *mayflyClient) receive(ctx context.Context) (err error) {
 	return err
 }
 
-func (c *mayflyClient) close() error { return c.conn.Close() }
+func (c *mayflyQueueClient) close() error { return c.conn.Close() }
 
 // rabbitPrograms are the names of RabbitMQ's server. That of Debian is preferred to its wrapper, which runs
 // the server as another user.

@@ -74,7 +74,7 @@ func TestMessages(t *testing.T) {
 	}
 	t.Logf("%-10s %-10s %10s %16s   medians of slices", "clients", "", "messages/s", "us of processor")
 	for _, clients := range []int{1, 8, 64} {
-		loads := make([]*brokerLoad, len(all))
+		loads := make([]*brokerBenchmark, len(all))
 		for i, b := range all {
 			loads[i] = newBrokerLoad(t, b, clients)
 		}
@@ -96,17 +96,17 @@ func middle(list []float64) float64 {
 	return list[len(list)/2]
 }
 
-// brokerLoad has the clients that load one broker, and for each turn the messages per second and the
+// brokerBenchmark has the clients that load one broker, and for each turn the messages per second and the
 // broker's processor time per message.
-type brokerLoad struct {
+type brokerBenchmark struct {
 	broker             *broker
 	senders, receivers []messageClient
 	rates, cpu         []float64
 }
 
-func newBrokerLoad(t *testing.T, b *broker, clients int) *brokerLoad {
+func newBrokerLoad(t *testing.T, b *broker, clients int) *brokerBenchmark {
 	t.Helper()
-	l := &brokerLoad{broker: b}
+	l := &brokerBenchmark{broker: b}
 	for range clients {
 		for _, list := range []*[]messageClient{&l.senders, &l.receivers} {
 			c, err := b.connect(t.Context())
@@ -119,7 +119,7 @@ func newBrokerLoad(t *testing.T, b *broker, clients int) *brokerLoad {
 	return l
 }
 
-func (l *brokerLoad) close(t *testing.T) {
+func (l *brokerBenchmark) close(t *testing.T) {
 	t.Helper()
 	for _, c := range slices.Concat(l.senders, l.receivers) {
 		if err := c.close(); err != nil {
@@ -130,7 +130,7 @@ func (l *brokerLoad) close(t *testing.T) {
 
 // run lets the clients send for the time d and receive until all messages have arrived, and adds the
 // results of this turn.
-func (l *brokerLoad) run(t *testing.T, d time.Duration) {
+func (l *brokerBenchmark) run(t *testing.T, d time.Duration) {
 	t.Helper()
 	body := []byte(strings.Repeat("message ", messageBytes/8))
 	ctx, done := context.WithCancel(t.Context())

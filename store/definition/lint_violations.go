@@ -6,14 +6,14 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// LintViolations is a set of broken lint rules. They concern times to live and vectors that are valid, but
+// BrokenLintRules is a set of broken lint rules. They concern times to live and vectors that are valid, but
 // probably mistakes. LintNull means that a document was refused; Cosmos DB accepts the others silently.
-type LintViolations uint8
+type BrokenLintRules uint8
 
 // The lint rules.
 const (
 	// LintOff: an item has a ttl, but its container's TTL is off, so that it will not expire.
-	LintOff LintViolations = 1 << iota
+	LintOff BrokenLintRules = 1 << iota
 	// LintMilliseconds: the time to live is a multiple of 1000, and at least MillisecondsFrom.
 	LintMilliseconds
 	// LintLong: the time to live is over ten years.
@@ -31,7 +31,7 @@ const (
 	LintNull
 )
 
-// LintRules is the number of lint rules, each of which is a bit of LintViolations.
+// LintRules is the number of lint rules, each of which is a bit of BrokenLintRules.
 const LintRules = 8
 
 // MillisecondsBase is the smallest number that is taken for a moment in milliseconds since 1970. As seconds
@@ -67,12 +67,12 @@ var lintTexts = [LintRules]string{
 }
 
 // String returns the names of the rules, separated by commas.
-func (l LintViolations) String() string { return strings.Join(l.pick(lintNames[:]), ",") }
+func (l BrokenLintRules) String() string { return strings.Join(l.pick(lintNames[:]), ",") }
 
 // Text returns the explanations of the rules.
-func (l LintViolations) Text() string { return strings.Join(l.pick(lintTexts[:]), " ") }
+func (l BrokenLintRules) Text() string { return strings.Join(l.pick(lintTexts[:]), " ") }
 
-func (l LintViolations) pick(of []string) (out []string) {
+func (l BrokenLintRules) pick(of []string) (out []string) {
 	for i, s := range of {
 		if l&(1<<i) != 0 {
 			out = append(out, s)
@@ -82,7 +82,7 @@ func (l LintViolations) pick(of []string) (out []string) {
 }
 
 // LintLife checks one time to live, an item's or a container's default.
-func LintLife(s ttl.Seconds) (found LintViolations) {
+func LintLife(s ttl.Seconds) (found BrokenLintRules) {
 	if s >= MillisecondsFrom && s%1000 == 0 {
 		found |= LintMilliseconds
 	}
@@ -93,4 +93,4 @@ func LintLife(s ttl.Seconds) (found LintViolations) {
 }
 
 // Lint checks the default time to live of a container.
-func (s *ContainerSpec) Lint() LintViolations { return LintLife(s.DefaultTTL) }
+func (s *ContainerSpec) Lint() BrokenLintRules { return LintLife(s.DefaultTTL) }

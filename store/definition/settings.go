@@ -37,7 +37,7 @@ type OnExpire struct {
 
 	// Sink is a destination in another tenant of the host (a kind of data on the same engine), for callers
 	// in Go; the JSON form of the settings cannot name it.
-	Sink ExpirySink `json:"-"`
+	Sink ExpirySinkReference `json:"-"`
 }
 
 // MinIdle is the shortest AutoDeleteOnIdle in seconds, as in Azure Service Bus.
@@ -73,8 +73,8 @@ func (s ContainerSettings) Clone() ContainerSettings {
 	return s
 }
 
-// ExpirySink names the destination of a container's expired documents. The zero value means none.
-type ExpirySink struct{ Kind, Name string }
+// ExpirySinkReference names the destination of a container's expired documents. The zero value means none.
+type ExpirySinkReference struct{ Kind, Name string }
 
 // The kinds of sinks that settings can name. SinkQueue stands for a queue or a topic. All kinds but
 // SinkArchive belong to other tenants of the host.
@@ -83,17 +83,17 @@ const (
 	SinkQueue   = "queue"
 )
 
-// ExpirySink returns the destination of expired documents.
-func (s *ContainerSettings) ExpirySink() ExpirySink {
+// ExpirySinkReference returns the destination of expired documents.
+func (s *ContainerSettings) ExpirySink() ExpirySinkReference {
 	switch {
 	case s.OnExpire == nil:
-		return ExpirySink{}
-	case s.OnExpire.Sink != ExpirySink{}:
+		return ExpirySinkReference{}
+	case s.OnExpire.Sink != ExpirySinkReference{}:
 		return s.OnExpire.Sink
 	case s.OnExpire.ForwardTo != "":
-		return ExpirySink{SinkQueue, s.OnExpire.ForwardTo}
+		return ExpirySinkReference{SinkQueue, s.OnExpire.ForwardTo}
 	case s.OnExpire.MoveTo != "":
-		return ExpirySink{SinkArchive, s.OnExpire.MoveTo}
+		return ExpirySinkReference{SinkArchive, s.OnExpire.MoveTo}
 	}
-	return ExpirySink{}
+	return ExpirySinkReference{}
 }

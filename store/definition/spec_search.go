@@ -89,20 +89,20 @@ func unsupportedLanguage(tag string) error {
 			tag, strings.Join(index.LanguageTags(), ", ")))
 }
 
-// VectorPath is the path of a vector in documents, and its required length.
-type VectorPath struct {
+// VectorPathDimensions is the path of a vector in documents, and its required length.
+type VectorPathDimensions struct {
 	path       jsondoc.Path
 	dimensions int
 }
 
 // Vectors returns the paths and lengths in the vector policy.
-func (s *ContainerSpec) Vectors() (list []VectorPath) {
+func (s *ContainerSpec) Vectors() (list []VectorPathDimensions) {
 	if s.VectorEmbedding == nil {
 		return nil
 	}
 	for _, e := range s.VectorEmbedding.Embeddings {
 		if p, err := jsondoc.ParsePath(e.Path); err == nil {
-			list = append(list, VectorPath{p, e.Dimensions})
+			list = append(list, VectorPathDimensions{p, e.Dimensions})
 		}
 	}
 	return list
@@ -110,7 +110,7 @@ func (s *ContainerSpec) Vectors() (list []VectorPath) {
 
 // Misfit reports whether a document has an array at the path whose length is not the required one. It
 // returns false for a value that is not an array.
-func (v VectorPath) Misfit(body []byte) bool {
+func (v VectorPathDimensions) Misfit(body []byte) bool {
 	found := jsondoc.Get(body, v.path)
 	return found.Kind() == jsondoc.Array && found.Len() != v.dimensions
 }

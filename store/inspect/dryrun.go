@@ -11,19 +11,19 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TTLEffect is the effect that a change of a container's default time to live has on a live item.
-type TTLEffect uint8
+// TTLChangeEffect is the effect that a change of a container's default time to live has on a live item.
+type TTLChangeEffect uint8
 
 // The effects that a change of the default time to live can have. Each live item has exactly one.
 const (
-	EffectNone     TTLEffect = iota // it expires at the same time, or never as before
-	EffectDies                      // it expires at once
-	EffectMortal                    // it will expire, and would not have without the change
-	EffectImmortal                  // it will never expire, and would have without the change
-	EffectSooner                    // it expires earlier, but not at once
-	EffectLater                     // it expires later
+	EffectNone     TTLChangeEffect = iota // it expires at the same time, or never as before
+	EffectDies                            // it expires at once
+	EffectMortal                          // it will expire, and would not have without the change
+	EffectImmortal                        // it will never expire, and would have without the change
+	EffectSooner                          // it expires earlier, but not at once
+	EffectLater                           // it expires later
 
-	// TTLEffects is the number of different values of TTLEffect.
+	// TTLEffects is the number of different values of TTLChangeEffect.
 	TTLEffects
 )
 
@@ -32,7 +32,7 @@ var effectNames = [TTLEffects]string{
 }
 
 // String returns the name of the effect.
-func (e TTLEffect) String() string { return effectNames[e] }
+func (e TTLChangeEffect) String() string { return effectNames[e] }
 
 // DeadlineLimits are the upper bounds of the elements of DryRun.After, in seconds from now: at once, within
 // a minute, an hour, a day, a week, a month of 30 days. DryRun.After has two more elements: later, and
@@ -105,7 +105,7 @@ func DryRunTTL(state *view.ContainerState, r engine.Reader, next ttl.Seconds, o 
 	if err := changed.ValidateTTL(); err != nil {
 		return d, err
 	}
-	n := expiryScan{state: state, r: r, more: more, limit: o.Exact}
+	n := itemExpiryScan{state: state, r: r, more: more, limit: o.Exact}
 	policies := [2]ttl.Policy{*state.Policy, state.Policy.With(next, state.Now)}
 	var rebased *view.TTLBasisChange // nil if the ttlPropertyPath does not change
 	if definition.PathKey(d.FromPath) != definition.PathKey(d.ToPath) {
@@ -114,7 +114,7 @@ func DryRunTTL(state *view.ContainerState, r engine.Reader, next ttl.Seconds, o 
 			return d, err
 		}
 		rebased, n.whole = &view.TTLBasisChange{After: basis}, true
-		policies[1], rebased.PolicyEra = state.Policy.Rebase(next, state.Now)
+		policies[1], rebased.PropertyEra = state.Policy.Rebase(next, state.Now)
 	}
 	n.each = func(l ttl.Lifetime, body func() ([]byte, error)) error {
 		then := l

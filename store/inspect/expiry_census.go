@@ -20,8 +20,8 @@ import (
 // mostly keys.
 const ExactItems = 100_000
 
-// expiryScan goes once through all items of a container and reports to its functions when they expire.
-type expiryScan struct {
+// itemExpiryScan goes once through all items of a container and reports to its functions when they expire.
+type itemExpiryScan struct {
 	state *view.ContainerState
 	r     engine.Reader
 	more  func() bool // called before each step; false: the time is up
@@ -38,7 +38,7 @@ type expiryScan struct {
 
 // run counts the expiry times of all items. exact reports whether it has read the items themselves, and not
 // only keys.
-func (n *expiryScan) run() (exact bool, err error) {
+func (n *itemExpiryScan) run() (exact bool, err error) {
 	var items int64
 	whole := n.whole || !n.state.Lives.Settled()
 	for i := 0; i < len(n.state.Ranges) && !whole; i++ {
@@ -62,7 +62,7 @@ func (n *expiryScan) run() (exact bool, err error) {
 }
 
 // scan calls fn at each key of a key range, until fn fails or the time for the count is over.
-func (n *expiryScan) scan(rg engine.Range, fn func(it engine.Iterator) error) (err error) {
+func (n *itemExpiryScan) scan(rg engine.Range, fn func(it engine.Iterator) error) (err error) {
 	it := n.r.Scan(rg, false)
 	for err == nil && it.Next() && n.more() {
 		err = fn(it)
@@ -75,7 +75,7 @@ func (n *expiryScan) scan(rg engine.Range, fn func(it engine.Iterator) error) (e
 
 // bodies reads every item of a range and calls n.each with its Lifetime, the values that decide when it
 // expires.
-func (n *expiryScan) bodies(scope []byte) error {
+func (n *itemExpiryScan) bodies(scope []byte) error {
 	return n.scan(layout.ScopeFamily(scope, layout.FamilyItem), func(it engine.Iterator) error {
 		h, body, err := layout.DecodeItem(it.Value())
 		if err != nil || n.state.Tombstoned(h, func() []byte { return n.state.Keys.PartitionOf(body) }) {
@@ -87,7 +87,7 @@ func (n *expiryScan) bodies(scope []byte) error {
 
 // keys reads the keys of a range in the index of expiry (families w and x). Items of the change feed that are
 // in neither family never expire.
-func (n *expiryScan) keys(scope []byte) error {
+func (n *itemExpiryScan) keys(scope []byte) error {
 	inherit, due := n.state.Policy.Cutoffs(n.state.Now)
 	var mortal int64
 	for _, f := range []struct {
@@ -132,7 +132,7 @@ func (n *expiryScan) keys(scope []byte) error {
 }
 
 // read reads an item by its rid.
-func (n *expiryScan) read(scope []byte, rid uint64) (layout.ItemHeader, []byte, error) {
+func (n *itemExpiryScan) read(scope []byte, rid uint64) (layout.ItemHeader, []byte, error) {
 	v, err := n.r.Get(layout.AppendScopeKey(nil, scope, layout.FamilyItem, rid))
 	if err != nil {
 		return layout.ItemHeader{}, nil, err

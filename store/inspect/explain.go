@@ -283,16 +283,16 @@ const maxEntries = 100_000
 // LastEntry returns the last entry of an item after an LSN, in the feed of all versions or in the log of
 // expiries: only its kind and its times.
 func LastEntry(r engine.Reader, scope []byte, family byte, p ItemKey, after uint64) (
-	last layout.ExpiryEntry, lsn uint64, found bool, err error) {
+	last layout.ExpiryLogEntry, lsn uint64, found bool, err error) {
 	rg := layout.ScopeFamily(scope, family)
 	rg.Start = layout.Behind(scope, family, layout.LastOf(min(after, engine.MaxLSN))).Start
 	it := r.Scan(rg, true)
 	for n := 0; n < maxEntries && err == nil && !found && it.Next(); n++ {
-		var e layout.ExpiryEntry
+		var e layout.ExpiryLogEntry
 		if family == layout.FamilyExpired {
 			e, err = layout.DecodeExpiry(it.Value())
 		} else {
-			e.ItemVersion, err = layout.DecodeVersion(it.Value())
+			e.AllVersionsFeedEntry, err = layout.DecodeVersion(it.Value())
 		}
 		if err != nil || e.Kind == layout.Floor || !bytes.Equal(e.PK, p.PK) {
 			continue
@@ -303,7 +303,7 @@ func LastEntry(r engine.Reader, scope []byte, family byte, p ItemKey, after uint
 		}
 		if found = id == p.ID; found {
 			lsn = e.Last.LSN()
-			last = layout.ExpiryEntry{At: e.At, ItemVersion: layout.ItemVersion{
+			last = layout.ExpiryLogEntry{At: e.At, AllVersionsFeedEntry: layout.AllVersionsFeedEntry{
 				Kind: e.Kind, TS: e.TS, Previous: layout.PreviousImage{TS: e.Previous.TS},
 			}}
 		}

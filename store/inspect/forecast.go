@@ -56,7 +56,7 @@ func (f *Forecast) Add(state *view.ContainerState, r engine.Reader, more func() 
 	if !state.Policy.Active() {
 		return nil
 	}
-	n := expiryScan{state: state, r: r, more: more, limit: ExactItems}
+	n := itemExpiryScan{state: state, r: r, more: more, limit: ExactItems}
 	n.each = func(l ttl.Lifetime, _ func() ([]byte, error)) error {
 		f.count(state.Policy, l)
 		return nil

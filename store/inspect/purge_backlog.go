@@ -21,10 +21,10 @@ type PurgeBacklog struct {
 // alive, because a client has suspended its expiry (a lease) or by a newer policy. So Ghosts reads the
 // first view.MaxGhosts of these items, and counts the others as expired without reading them. During a
 // change of ttlPropertyPath, items that the reindexer has not reached yet may be missing.
-func Ghosts(state *view.ContainerState, s *view.PartitionRange, r engine.Reader, limit int64) (b PurgeBacklog,
-	err error) {
+func Ghosts(state *view.ContainerState, s *view.PartitionRange, r engine.Reader,
+	limit int64) (b PurgeBacklog, err error) {
 	items := r.Scan(layout.ScopeFamily(s.Scope, layout.FamilyItem), false)
-	g := ghostCount{state: state, s: s, limit: limit, items: items}
+	g := ghostCounter{state: state, s: s, limit: limit, items: items}
 	inherit, due := state.Policy.Cutoffs(state.Now)
 	if err = g.walk(r, layout.FamilyWritten, inherit); err == nil {
 		err = g.walk(r, layout.FamilyDeadline, due)
@@ -35,8 +35,9 @@ func Ghosts(state *view.ContainerState, s *view.PartitionRange, r engine.Reader,
 	return g.out, err
 }
 
-// ghostCount is a running count of the ghosts (expired items that are not purged yet) in one partition range.
-type ghostCount struct {
+// ghostCounter is a running count of the ghosts (expired items that are not purged yet) in one partition
+// range.
+type ghostCounter struct {
 	state *view.ContainerState
 	s     *view.PartitionRange
 	limit int64
@@ -47,7 +48,7 @@ type ghostCount struct {
 
 // walk counts the expired items in one family of the index of expiry: those with a key whose second is at
 // most cutoff.
-func (g *ghostCount) walk(r engine.Reader, family byte, cutoff int64) error {
+func (g *ghostCounter) walk(r engine.Reader, family byte, cutoff int64) error {
 	if g.out.Items >= g.limit {
 		return nil
 	}
@@ -62,7 +63,7 @@ func (g *ghostCount) walk(r engine.Reader, family byte, cutoff int64) error {
 	})
 }
 
-func (g *ghostCount) judge(rid uint64) error {
+func (g *ghostCounter) judge(rid uint64) error {
 	key := layout.AppendScopeKey(nil, g.s.Scope, layout.FamilyItem, rid)
 	if !g.items.SeekGE(key) || !bytes.Equal(g.items.Key(), key) {
 		return engine.ErrCorrupt

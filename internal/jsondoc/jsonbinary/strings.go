@@ -12,7 +12,7 @@ func isString(marker byte) bool {
 
 // str reads the string whose marker is next. The string may be a reference to another one only if follow is
 // set.
-func (r *reader) str(follow bool) []byte {
+func (r *textConverter) str(follow bool) []byte {
 	at := r.pos
 	marker := byte(r.uint(1))
 	switch {
@@ -35,7 +35,7 @@ func (r *reader) str(follow bool) []byte {
 
 // reference reads the offset of a string and returns the string at that offset. That string may be a
 // reference, too, only if follow is set.
-func (r *reader) reference(size, at int, follow bool) []byte {
+func (r *textConverter) reference(size, at int, follow bool) []byte {
 	target := r.length(size)
 	if r.err != nil {
 		return nil
@@ -54,7 +54,7 @@ func (r *reader) reference(size, at int, follow bool) []byte {
 }
 
 // compressed reads a string that is stored in fewer bits than its text.
-func (r *reader) compressed(marker byte) []byte {
+func (r *textConverter) compressed(marker byte) []byte {
 	switch marker {
 	case base64L1, base64L2:
 		return r.base64(1+int(marker-base64L1), base64.StdEncoding)
@@ -82,7 +82,7 @@ func (r *reader) compressed(marker byte) []byte {
 }
 
 // packed reads n characters. Each has the given number of bits, the lowest bits first, and is added to base.
-func (r *reader) packed(n int, bits uint, base byte) []byte {
+func (r *textConverter) packed(n int, bits uint, base byte) []byte {
 	in := r.take((n*int(bits) + 7) / 8)
 	if r.err != nil {
 		return nil
@@ -102,7 +102,7 @@ func (r *reader) packed(n int, bits uint, base byte) []byte {
 // base64 reads a base64 text, which is stored as the bytes that it encodes. The bytes are preceded by two
 // numbers: that of groups of four characters, and that of '=' characters at the end of the text. If the text
 // omits the '=', all bits of the second number are inverted.
-func (r *reader) base64(size int, alphabet *base64.Encoding) []byte {
+func (r *textConverter) base64(size int, alphabet *base64.Encoding) []byte {
 	at := r.pos
 	groups := r.length(size)
 	padding := byte(r.uint(1))
@@ -127,7 +127,7 @@ func (r *reader) base64(size int, alphabet *base64.Encoding) []byte {
 
 // guidText reads the 16 bytes of a GUID that is a text. The digits are in the order of the text; as in the
 // other strings of digits, the lower half of each byte is the first of its two digits.
-func (r *reader) guidText(marker byte) []byte {
+func (r *textConverter) guidText(marker byte) []byte {
 	digits := r.packed(32, 4, 0)
 	if r.err != nil {
 		return nil
@@ -153,7 +153,7 @@ func (r *reader) guidText(marker byte) []byte {
 }
 
 // blob reads bytes, which become a base64 string in JSON text.
-func (r *reader) blob(size int) {
+func (r *textConverter) blob(size int) {
 	b := r.take(r.length(size))
 	if r.err == nil && r.room(base64.StdEncoding.EncodedLen(len(b))+2) {
 		r.dst = append(base64.StdEncoding.AppendEncode(append(r.dst, '"'), b), '"')

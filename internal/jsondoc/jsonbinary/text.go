@@ -21,7 +21,7 @@ func Is(b []byte) bool { return len(b) > 0 && b[0] == Preamble }
 // exceeds lim. lim.MaxBytes counts the appended text. If there is an error, the appended bytes must not be
 // used.
 func AppendText(dst, src []byte, lim jsondoc.Limits) ([]byte, error) {
-	r := reader{src: src, dst: dst, start: len(dst), lim: lim}
+	r := textConverter{src: src, dst: dst, start: len(dst), lim: lim}
 	if r.lim.MaxBytes <= 0 {
 		r.lim.MaxBytes = jsondoc.DefaultMaxBytes
 	}
@@ -39,9 +39,9 @@ func AppendText(dst, src []byte, lim jsondoc.Limits) ([]byte, error) {
 	return r.dst, r.err
 }
 
-// reader reads src once, from left to right; only references refer back. After the first error it reads
-// zeros and appends nothing more.
-type reader struct {
+// textConverter converts binary JSON to text. It reads src once, from left to right; only references refer
+// back. After the first error it reads zeros and appends nothing more.
+type textConverter struct {
 	src   []byte
 	pos   int
 	dst   []byte
@@ -51,7 +51,7 @@ type reader struct {
 	err   error
 }
 
-func (r *reader) fail(at int, reason string) {
+func (r *textConverter) fail(at int, reason string) {
 	if r.err == nil {
 		r.err = &Error{Offset: at, Reason: reason}
 	}
@@ -59,7 +59,7 @@ func (r *reader) fail(at int, reason string) {
 }
 
 // room reports whether n more bytes may be appended. If not, it records a SizeError.
-func (r *reader) room(n int) bool {
+func (r *textConverter) room(n int) bool {
 	if size := len(r.dst) - r.start + n; r.err == nil && size > r.lim.MaxBytes {
 		r.err = &jsondoc.SizeError{Size: size, Max: r.lim.MaxBytes}
 		r.pos = len(r.src)
@@ -67,14 +67,14 @@ func (r *reader) room(n int) bool {
 	return r.err == nil
 }
 
-func (r *reader) put(text string) {
+func (r *textConverter) put(text string) {
 	if r.room(len(text)) {
 		r.dst = append(r.dst, text...)
 	}
 }
 
 // take returns the next n bytes, or nil if there are fewer.
-func (r *reader) take(n int) []byte {
+func (r *textConverter) take(n int) []byte {
 	if n > len(r.src)-r.pos {
 		r.fail(r.pos, "it ends early")
 		return nil
@@ -85,14 +85,14 @@ func (r *reader) take(n int) []byte {
 }
 
 // uint reads an integer of 1 to 8 bytes.
-func (r *reader) uint(size int) uint64 {
+func (r *textConverter) uint(size int) uint64 {
 	var word [8]byte
 	copy(word[:], r.take(size))
 	return binary.LittleEndian.Uint64(word[:])
 }
 
 // length reads a length or a count of up to 4 bytes.
-func (r *reader) length(size int) int {
+func (r *textConverter) length(size int) int {
 	n := r.uint(size)
 	if n > math.MaxInt32 {
 		r.fail(r.pos-size, "a length is out of range")
@@ -102,7 +102,7 @@ func (r *reader) length(size int) int {
 }
 
 // value reads one value and appends its text.
-func (r *reader) value() {
+func (r *textConverter) value() {
 	at := r.pos
 	marker := byte(r.uint(1))
 	switch {
@@ -127,7 +127,7 @@ func (r *reader) value() {
 
 // plain reads a value whose marker has a constant of its own: null, a boolean, a GUID or bytes. at is the
 // offset of the marker.
-func (r *reader) plain(marker byte, at int) {
+func (r *textConverter) plain(marker byte, at int) {
 	switch marker {
 	case null:
 		r.put("null")
@@ -152,7 +152,7 @@ func (r *reader) plain(marker byte, at int) {
 
 // container reads an array or an object. form says what follows the marker: nothing, one element, a length
 // of 1, 2 or 4 bytes, or such a length and a count of the same size.
-func (r *reader) container(form byte, open, end byte, element func()) {
+func (r *textConverter) container(form byte, open, end byte, element func()) {
 	if r.depth++; r.depth > r.lim.MaxDepth {
 		r.err = &jsondoc.DepthError{Max: r.lim.MaxDepth}
 		r.pos = len(r.src)
@@ -170,7 +170,7 @@ func (r *reader) container(form byte, open, end byte, element func()) {
 	r.depth--
 }
 
-func (r *reader) elements(form byte, element func()) {
+func (r *textConverter) elements(form byte, element func()) {
 	size, count := 1<<((form-2)%3), -1
 	at := r.pos
 	length := r.length(size)
@@ -194,7 +194,7 @@ func (r *reader) elements(form byte, element func()) {
 }
 
 // member reads the name and the value of one member of an object and appends their text.
-func (r *reader) member() {
+func (r *textConverter) member() {
 	if r.pos < len(r.src) && !isString(r.src[r.pos]) {
 		r.fail(r.pos, "a name is not a string")
 		return
@@ -205,7 +205,7 @@ func (r *reader) member() {
 }
 
 // quoted reads the string whose marker is next, and appends it as a JSON string.
-func (r *reader) quoted() {
+func (r *textConverter) quoted() {
 	s := r.str(true)
 	if r.err != nil {
 		return
@@ -221,7 +221,7 @@ func (r *reader) quoted() {
 }
 
 // integer appends the decimal digits of an integer.
-func (r *reader) integer(n int64) {
+func (r *textConverter) integer(n int64) {
 	if r.room(len("-9223372036854775808")) {
 		r.dst = strconv.AppendInt(r.dst, n, 10)
 	}
@@ -233,7 +233,7 @@ func isNumber(marker byte) bool {
 }
 
 // number reads the number after a marker. at is the offset of the marker.
-func (r *reader) number(marker byte, at int) {
+func (r *textConverter) number(marker byte, at int) {
 	switch marker {
 	case numberUint64:
 		if n := r.uint(8); r.room(len("18446744073709551615")) {
@@ -260,7 +260,7 @@ func (r *reader) number(marker byte, at int) {
 	}
 }
 
-func (r *reader) double(f float64, at int) {
+func (r *textConverter) double(f float64, at int) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		r.fail(at, "a number that JSON does not have")
 		return
@@ -288,7 +288,7 @@ func half(bits uint16) float64 {
 }
 
 // uniform reads an array of numbers of one type, or an array of such arrays of equal length.
-func (r *reader) uniform(marker byte) {
+func (r *textConverter) uniform(marker byte) {
 	size, outer := 1+int(marker-numbersC1)%2, -1
 	nested := marker >= numberArraysC1
 	if at := r.pos; nested && byte(r.uint(1)) != marker-numberArraysC1+numbersC1 && r.err == nil {
@@ -318,7 +318,7 @@ func (r *reader) uniform(marker byte) {
 
 // repeat appends the text of a JSON array: it calls element n times, which reads one element and appends
 // its text.
-func (r *reader) repeat(n int, element func()) {
+func (r *textConverter) repeat(n int, element func()) {
 	if r.depth++; r.depth > r.lim.MaxDepth {
 		r.err = &jsondoc.DepthError{Max: r.lim.MaxDepth}
 	}

@@ -54,26 +54,26 @@ func (s *ShelfParameter) Find(_ *testServer, ec echo.Context) (err error) {
 	return err
 }
 
-// upperCaseText is a string member of a request that implements JSONMemberDecoder: it decodes its own JSON
-// value.
-type upperCaseText string
+// upperCaseOnlyText is a string member of a request that must be in capitals. It implements
+// JSONMemberDecoder: it decodes its own JSON value.
+type upperCaseOnlyText string
 
-func (u *upperCaseText) DecodeMember(name string, v jsondoc.Value) error {
+func (u *upperCaseOnlyText) DecodeMember(name string, v jsondoc.Value) error {
 	if v.Str() != strings.ToUpper(v.Str()) {
 		return BadRequest("'" + name + "' must be in capitals.")
 	}
-	*u = upperCaseText(v.Str())
+	*u = upperCaseOnlyText(v.Str())
 	return nil
 }
 
 type putRequest struct {
 	ShelfParameter
-	Title RequiredText  `json:"title" first:"true"`
-	Code  upperCaseText `json:"code,omitempty"`
-	Count int64         `json:"count,omitempty" minimum:"1" maximum:"9" default:"3"`
-	Price *float64      `json:"price,omitempty"`
-	Sold  bool          `json:"sold" missing:"The body must have 'sold'."`
-	_     struct{}      `takes:"a book has %" additionalProperties:"false"`
+	Title RequiredText      `json:"title" first:"true"`
+	Code  upperCaseOnlyText `json:"code,omitempty"`
+	Count int64             `json:"count,omitempty" minimum:"1" maximum:"9" default:"3"`
+	Price *float64          `json:"price,omitempty"`
+	Sold  bool              `json:"sold" missing:"The body must have 'sold'."`
+	_     struct{}          `takes:"a book has %" additionalProperties:"false"`
 }
 
 type putAnswer struct {
@@ -137,8 +137,8 @@ func table() []Route[*testServer] {
 
 // serve sends a request to the routes of the tests and returns the response, or the error of the handler.
 // If key is false, the request has no master key, and only a public route serves it.
-func serve(t *testing.T, s *testServer, method, path, body string, key bool) (*httptest.ResponseRecorder,
-	error) {
+func serve(t *testing.T, s *testServer, method, path, body string,
+	key bool) (*httptest.ResponseRecorder, error) {
 	t.Helper()
 	e, failure := echo.New(), error(nil)
 	e.HTTPErrorHandler = func(err error, _ echo.Context) { failure = err }

@@ -28,15 +28,15 @@ type Database struct {
 	awaited  map[string]time.Time         // scopes for which a server requests reports, and until when
 	engines  []*Engine                    // open, in the order of their opening
 	down     bool
-	frozen   chan struct{} // closed when the database continues; nil: it is not frozen
-	recent   []dataCopy    // earlier states, for InjectedDefects.LoseOnFail
+	frozen   chan struct{}  // closed when the database continues; nil: it is not frozen
+	recent   []dataSnapshot // earlier states, for InjectedDefects.LoseOnFail
 	rng      *rand.Rand
 	stats    Stats
 	started  uint64 // number of sessions so far
 }
 
-// dataCopy is a copy of all data as they were at a moment.
-type dataCopy struct {
+// dataSnapshot is a copy of all data as they were at a moment.
+type dataSnapshot struct {
 	at   time.Time
 	rows *rowSet
 }
@@ -200,7 +200,7 @@ func (d *Database) reportLocked(scopes [][]byte) {
 }
 
 // chance returns true with the probability that p returns for the settings of the network.
-func (d *Database) chance(draws *rand.Rand, p func(Network) float64) bool {
+func (d *Database) chance(draws *rand.Rand, p func(NetworkConditions) float64) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return draws.Float64() < p(d.o.Network)

@@ -224,7 +224,7 @@ func (e *Engine) transmit(limit time.Duration, draws *rand.Rand,
 		stop := ttl.AfterFunc(d.clock, limit, func() { close(giveUp) })
 		defer stop()
 	}
-	if d.chance(draws, func(n Network) float64 { return n.LostRequest }) {
+	if d.chance(draws, func(n NetworkConditions) float64 { return n.LostRequest }) {
 		d.count(func(s *Stats) { s.Lost++ })
 		e.delay(draws)
 		return errLost
@@ -234,7 +234,7 @@ func (e *Engine) transmit(limit time.Duration, draws *rand.Rand,
 		return err
 	}
 	err := execute(giveUp)
-	if d.chance(draws, func(n Network) float64 { return n.LostAnswer }) {
+	if d.chance(draws, func(n NetworkConditions) float64 { return n.LostAnswer }) {
 		d.count(func(s *Stats) { s.Lost++ })
 		return errLost
 	}
@@ -281,8 +281,8 @@ func (e *Engine) View(ctx context.Context, fn func(engine.Reader) error) error {
 }
 
 // Get returns the newest committed value of a key, outside any snapshot: see engine.Getter.
-func (e *Engine) Get(ctx context.Context, scope, key []byte) (value []byte, at engine.ScopePosition,
-	err error) {
+func (e *Engine) Get(ctx context.Context,
+	scope, key []byte) (value []byte, at engine.ScopePosition, err error) {
 	err = e.View(ctx, func(r engine.Reader) error {
 		r.(*sourceReader).from.(*viewSnapshot).one = true
 		all, err := r.Positions([][]byte{scope})

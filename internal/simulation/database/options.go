@@ -10,7 +10,7 @@ import (
 type Options struct {
 	Clock   ttl.Clock // the database's clock, by which exchanges take time, too; nil: the system's
 	Seed    uint64    // of everything that is random
-	Network Network
+	Network NetworkConditions
 	Load    OperationTimes
 	Defects InjectedDefects
 	// Committed is called for each commit, in the order of the commits; nil: not called. It must not call the
@@ -45,8 +45,8 @@ const (
 	ExchangeNotify  ExchangeOperation = "notify"  // a notification
 )
 
-// Network is the connection between servers and the database.
-type Network struct {
+// NetworkConditions are the delays and failures of the connections between servers and the database.
+type NetworkConditions struct {
 	MinDelay, MaxDelay time.Duration // of one request or response
 
 	// The probabilities that something goes wrong in an exchange, each from 0 to 1.

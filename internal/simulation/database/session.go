@@ -257,7 +257,7 @@ func (s *backendTransaction) commit(writes []txnWrite, issued []LSNRange) error 
 func (d *Database) applyLocked(writes []txnWrite) {
 	if d.o.Defects.LoseOnFail > 0 {
 		now := d.clock.Now()
-		d.recent = append(d.recent, dataCopy{now, d.rows.Copy()})
+		d.recent = append(d.recent, dataSnapshot{now, d.rows.Copy()})
 		for len(d.recent) > 1 && d.recent[1].at.Before(now.Add(-d.o.Defects.LoseOnFail)) {
 			d.recent = d.recent[1:]
 		}

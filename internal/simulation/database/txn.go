@@ -12,9 +12,9 @@ import (
 // maxNext is the highest possible next LSN of a scope.
 const maxNext = engine.MaxLSN + 1
 
-// txnAttempt is one transaction of the database. It runs the functions of several Updates, which are
+// groupCommitTxn is one transaction of the database. It runs the functions of several Updates, which are
 // committed together.
-type txnAttempt struct {
+type groupCommitTxn struct {
 	e       *Engine
 	s       *backendTransaction
 	scopes  []*lockedScope
@@ -34,8 +34,8 @@ type lockedScope struct {
 }
 
 // begin begins a transaction: it locks the scopes and fetches the keys in ahead.
-func (e *Engine) begin(ctx context.Context, scopes [][]byte, ahead [][]byte) (*txnAttempt, error) {
-	a := &txnAttempt{e: e, s: e.d.start(e.name, scopes), fetched: make(map[string]bool)}
+func (e *Engine) begin(ctx context.Context, scopes [][]byte, ahead [][]byte) (*groupCommitTxn, error) {
+	a := &groupCommitTxn{e: e, s: e.d.start(e.name, scopes), fetched: make(map[string]bool)}
 	err := e.exchange(Exchange{Operation: ExchangeBegin, Keys: scopes}, beginLimit,
 		func(giveUp <-chan struct{}) error {
 			if err := a.s.lockAll(ctx, giveUp); err != nil {
@@ -71,7 +71,7 @@ func (e *Engine) begin(ctx context.Context, scopes [][]byte, ahead [][]byte) (*t
 
 // drop abandons a transaction whose connection may be broken. The database ends it at once or a little
 // later.
-func (a *txnAttempt) drop() {
+func (a *groupCommitTxn) drop() {
 	d := a.e.d
 	if !d.timed() {
 		a.s.abort()
@@ -85,7 +85,7 @@ func (a *txnAttempt) drop() {
 }
 
 // rebase reads the data that are committed now, and applies the writes of the attempt to them.
-func (a *txnAttempt) rebase() {
+func (a *groupCommitTxn) rebase() {
 	var now int64
 	if a.state, a.version, now = a.e.d.snapshot(); a.at == 0 {
 		a.at = now
@@ -96,7 +96,7 @@ func (a *txnAttempt) rebase() {
 }
 
 // statement sends one request within the transaction to the database and waits for the response.
-func (a *txnAttempt) statement(x Exchange) error {
+func (a *groupCommitTxn) statement(x Exchange) error {
 	if a.lost != nil {
 		return a.lost
 	}
@@ -115,10 +115,10 @@ func (a *txnAttempt) statement(x Exchange) error {
 	return a.lost
 }
 
-// txn is the engine.Txn of one Update, whose function runs in a txnAttempt.
+// txn is the engine.Txn of one Update, whose function runs in a groupCommitTxn.
 type txn struct {
 	sourceReader
-	a      *txnAttempt
+	a      *groupCommitTxn
 	ctx    context.Context
 	size   engine.TxnSize
 	writes int      // number of the attempt's writes before the function
@@ -129,7 +129,7 @@ type txn struct {
 
 var _ engine.Txn = (*txn)(nil)
 
-func (a *txnAttempt) txn(ctx context.Context) *txn {
+func (a *groupCommitTxn) txn(ctx context.Context) *txn {
 	t := &txn{a: a, ctx: ctx, writes: len(a.writes)}
 	for _, s := range a.scopes {
 		t.starts = append(t.starts, s.next)
@@ -161,7 +161,7 @@ func (t *txn) end(keep bool) (wrote bool) {
 	return false
 }
 
-func (a *txnAttempt) write(w txnWrite) {
+func (a *groupCommitTxn) write(w txnWrite) {
 	a.writes = append(a.writes, w)
 	w.apply(a.state)
 }
@@ -250,7 +250,7 @@ func (t *txn) Enlarge() { t.size.Large = true }
 func (t *txn) Relax() {}
 
 // named returns the scope with the given key if the attempt has locked it, otherwise nil.
-func (a *txnAttempt) named(key []byte) *lockedScope {
+func (a *groupCommitTxn) named(key []byte) *lockedScope {
 	for _, s := range a.scopes {
 		if bytes.Equal(s.key, key) {
 			return s
@@ -336,7 +336,7 @@ func (t *txn) Mark(key []byte) uint64 {
 }
 
 // issued lists the LSNs that the transaction has taken.
-func (a *txnAttempt) issued() (list []LSNRange) {
+func (a *groupCommitTxn) issued() (list []LSNRange) {
 	for _, s := range a.scopes {
 		if s.next > s.first {
 			list = append(list, LSNRange{Scope: string(s.key), First: s.first, Next: s.next})
@@ -347,7 +347,7 @@ func (a *txnAttempt) issued() (list []LSNRange) {
 
 // positions returns the LSN and the mark (a number that callers store with a scope: see SetMark) that each
 // scope has after the transaction.
-func (a *txnAttempt) positions(scopes [][]byte) []engine.ScopePosition {
+func (a *groupCommitTxn) positions(scopes [][]byte) []engine.ScopePosition {
 	list := make([]engine.ScopePosition, len(scopes))
 	for i, key := range scopes {
 		list[i], _ = position(a.state, key) // the LSN is 0 if the ceiling is invalid

@@ -255,7 +255,7 @@ func (e *Engine) try(ctx context.Context, members []*pendingUpdate, scopes [][]b
 }
 
 // run runs the function of a request in a transaction.
-func (r *pendingUpdate) run(a *txnAttempt) {
+func (r *pendingUpdate) run(a *groupCommitTxn) {
 	if r.panicked {
 		return
 	}
@@ -281,13 +281,14 @@ func (r *pendingUpdate) run(a *txnAttempt) {
 }
 
 // commit commits the writes of all functions that have run in the transaction.
-func (a *txnAttempt) commit() error {
+func (a *groupCommitTxn) commit() error {
 	if len(a.writes) == 0 {
 		a.s.abort()
 		return nil
 	}
 	e, d := a.e, a.e.d
-	if d.chance(e.draws("late commit", a.s.scopes), func(n Network) float64 { return n.LateCommit }) {
+	if d.chance(e.draws("late commit", a.s.scopes),
+		func(n NetworkConditions) float64 { return n.LateCommit }) {
 		return a.commitLate()
 	}
 	err := e.exchange(Exchange{Operation: ExchangeCommit, Keys: a.s.scopes}, commitLimit,
@@ -302,7 +303,7 @@ func (a *txnAttempt) commit() error {
 }
 
 // commitLate breaks the connection after the commit was sent. The database executes the commit later.
-func (a *txnAttempt) commitLate() error {
+func (a *groupCommitTxn) commitLate() error {
 	d := a.e.d
 	d.count(func(s *Stats) { s.Lost++ })
 	if a.s.enter() != nil {
@@ -319,7 +320,7 @@ func (a *txnAttempt) commitLate() error {
 
 // resolve determines the outcome of a commit whose response was lost. It returns errLost if the transaction
 // was rolled back.
-func (a *txnAttempt) resolve() error {
+func (a *groupCommitTxn) resolve() error {
 	e, d := a.e, a.e.d
 	began := d.clock.Now()
 	if !e.killed() {

@@ -18,8 +18,8 @@ const (
 	MaxCount = 1<<32 - 1 // maximum of TOP, OFFSET and LIMIT
 )
 
-// Alias is a name that a FROM clause binds, or a source without a name.
-type Alias struct {
+// FromAlias is a name that a FROM clause binds, or a source without a name.
+type FromAlias struct {
 	Name  string
 	Block *QueryBlock
 	Level int // index of the step of the block that binds it
@@ -102,7 +102,7 @@ type FromSource struct {
 	Kind   FromSourceKind
 	X      syntax.Expr
 	Sub    *QueryBlock
-	Alias  *Alias
+	Alias  *FromAlias
 	Filter []syntax.Expr // conditions that the rule push-filter moves here
 }
 
@@ -121,11 +121,11 @@ type OrderKey struct {
 // nameScope holds the names that are visible at one point of the query.
 type nameScope struct {
 	outer   *nameScope
-	aliases []*Alias
+	aliases []*FromAlias
 	inner   bool // scope of an expression: a subquery in it has only outer names as its sources
 }
 
-func (s *nameScope) find(name string) *Alias {
+func (s *nameScope) find(name string) *FromAlias {
 	for ; s != nil; s = s.outer {
 		for _, a := range slices.Backward(s.aliases) {
 			if a.Name == name {
@@ -156,7 +156,7 @@ type Binder struct {
 	Fixed  bool // a decision depended on the value of a parameter, so the plan is valid for that value only
 	errs   []*queryerror.Error
 
-	Idents map[*syntax.Ident]*Alias
+	Idents map[*syntax.Ident]*FromAlias
 	Subs   map[*syntax.Query]*QueryBlock
 	Aggs   map[*syntax.Call]aggregateRef
 	Keys   map[syntax.Expr]int // parts of a select list that equal a GROUP BY key, with the number of the key
@@ -164,17 +164,19 @@ type Binder struct {
 	Slots  int
 	Groups int // number of GROUP BY keys
 	joins  int
-	fold   ConstantFolder
+	fold   ConstantFoldingFunc
 }
 
-// ConstantFolder returns an expression of a bound query with its constant parts replaced by their values.
-type ConstantFolder func(*Binder, syntax.Expr) syntax.Expr
+// ConstantFoldingFunc returns an expression of a bound query with its constant parts replaced by their
+// values.
+type ConstantFoldingFunc func(*Binder, syntax.Expr) syntax.Expr
 
 // NewBinder returns a binder of one query. It returns an *Error if two parameters have the same name.
-func NewBinder(text string, params []Parameter, info *ContainerInfo, fold ConstantFolder) (*Binder, error) {
+func NewBinder(text string, params []Parameter, info *ContainerInfo,
+	fold ConstantFoldingFunc) (*Binder, error) {
 	b := &Binder{
 		Text: text, Info: info, Params: make(map[string]int, len(params)), Values: ValuesOf(params),
-		Idents: map[*syntax.Ident]*Alias{}, Subs: map[*syntax.Query]*QueryBlock{},
+		Idents: map[*syntax.Ident]*FromAlias{}, Subs: map[*syntax.Query]*QueryBlock{},
 		Aggs: map[*syntax.Call]aggregateRef{},
 		Keys: map[syntax.Expr]int{}, fold: fold,
 	}

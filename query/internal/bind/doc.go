@@ -9,6 +9,6 @@
 // Decisions that depend on the value of a parameter are recorded (Fixed), since a plan that contains one
 // cannot be used for other values.
 //
-// The package evaluates nothing itself: the caller passes a ConstantFolder that replaces constant expressions
-// by their values. It must not import the packages that evaluate, plan or run.
+// The package evaluates nothing itself: the caller passes a ConstantFoldingFunc that replaces constant
+// expressions by their values. It must not import the packages that evaluate, plan or run.
 package bind

@@ -103,7 +103,7 @@ func (b *Binder) unsortable(at syntax.Node) {
 
 // Derived returns the subquery in FROM whose rows a name is bound to, or nil if the name is bound to
 // anything else.
-func (a *Alias) Derived() *QueryBlock {
+func (a *FromAlias) Derived() *QueryBlock {
 	if a == nil || a.Block == nil || a.Level >= len(a.Block.Steps) {
 		return nil
 	}
@@ -141,7 +141,7 @@ func (b *Binder) nearestTo(c *syntax.Call) bool {
 
 // derivedKey makes an ORDER BY key from a path into the rows of a subquery in FROM. The key is the
 // corresponding path in the item: in SELECT * FROM (SELECT VALUE c.a FROM c) x ORDER BY x.b it is c.a.b.
-func (b *Binder) derivedKey(key *OrderKey, a *Alias, sub *QueryBlock, steps []syntax.PathStep) *OrderKey {
+func (b *Binder) derivedKey(key *OrderKey, a *FromAlias, sub *QueryBlock, steps []syntax.PathStep) *OrderKey {
 	x := b.inItem(sub, steps)
 	switch {
 	case a.Level > 0 || slices.ContainsFunc(sub.Steps,
@@ -205,7 +205,7 @@ func (b *Binder) inItem(bl *QueryBlock, steps []syntax.PathStep) syntax.Expr {
 
 // inItemFrom translates a path that begins with a name to a path from the item: see inItem. It returns nil if
 // the value is not a part of the item, or if the item can have several such values.
-func (b *Binder) inItemFrom(a *Alias, steps []syntax.PathStep) syntax.Expr {
+func (b *Binder) inItemFrom(a *FromAlias, steps []syntax.PathStep) syntax.Expr {
 	if sub := a.Derived(); sub != nil {
 		return b.inItem(sub, steps)
 	}

@@ -70,7 +70,7 @@ func copies[T any](list []*T) []*T {
 }
 
 // Text parses a query and resolves its names.
-func Text(text string, params []Parameter, info *ContainerInfo, fold ConstantFolder) (*Query, error) {
+func Text(text string, params []Parameter, info *ContainerInfo, fold ConstantFoldingFunc) (*Query, error) {
 	q, err := info.parse(text)
 	if err != nil {
 		return nil, queryerror.SyntaxError(err)
@@ -80,8 +80,8 @@ func Text(text string, params []Parameter, info *ContainerInfo, fold ConstantFol
 
 // Tree resolves the names of a query that has already been parsed. text is the text of the query, for the
 // positions of errors.
-func Tree(q *syntax.Query, text string, params []Parameter, info *ContainerInfo, fold ConstantFolder) (*Query,
-	error) {
+func Tree(q *syntax.Query, text string, params []Parameter, info *ContainerInfo,
+	fold ConstantFoldingFunc) (*Query, error) {
 	b, err := NewBinder(text, params, info, fold)
 	if err != nil {
 		return nil, err
@@ -136,7 +136,7 @@ func (bl *QueryBlock) LeadingKeys() int {
 
 // DocumentPath splits a path of property names, such as c.a["b"] or c alone, into the alias that it begins
 // with and the names. It returns false if the expression is not such a path.
-func (b *Binder) DocumentPath(e syntax.Expr) (*Alias, []string, bool) {
+func (b *Binder) DocumentPath(e syntax.Expr) (*FromAlias, []string, bool) {
 	root, steps, ok := syntax.PathOf(e)
 	if !ok {
 		return nil, nil, false

@@ -22,7 +22,7 @@ func (b *Binder) source(bl *QueryBlock, s *nameScope, src *syntax.Source, i int)
 			kind = StepFlatten
 		}
 		bl.Container = bl.Container || outermost && sub.Container
-		b.bind(bl, s, &FromSource{Kind: kind, Sub: sub}, &Alias{Name: src.Alias})
+		b.bind(bl, s, &FromSource{Kind: kind, Sub: sub}, &FromAlias{Name: src.Alias})
 		return
 	}
 	root, steps, _ := syntax.PathOf(src.Path)
@@ -33,10 +33,10 @@ func (b *Binder) source(bl *QueryBlock, s *nameScope, src *syntax.Source, i int)
 	if from == nil {
 		if i > 0 || !s.empty() {
 			b.failCode(root, queryerror.CodeUnresolved, "Identifier '%s' could not be resolved.", root.Name)
-			from = &Alias{Block: bl}
+			from = &FromAlias{Block: bl}
 		} else {
 			bl.Container = true
-			from = &Alias{Item: true, known: true, single: true, Block: bl}
+			from = &FromAlias{Item: true, known: true, single: true, Block: bl}
 			bl.Steps = append(bl.Steps, &FromSource{Kind: StepItem, Alias: from})
 		}
 	}
@@ -59,7 +59,7 @@ func (b *Binder) source(bl *QueryBlock, s *nameScope, src *syntax.Source, i int)
 		s.aliases = append(s.aliases, &again)
 		return
 	}
-	a := &Alias{Name: name, known: from.known, entersArray: from.entersArray, single: from.single,
+	a := &FromAlias{Name: name, known: from.known, entersArray: from.entersArray, single: from.single,
 		route: slices.Clone(from.route)}
 	for _, st := range steps {
 		a.route = append(a.route, index.PathSegment{Name: st.Name})
@@ -101,7 +101,7 @@ func (b *Binder) uniqueAlias(s *nameScope, src *syntax.Source) {
 
 // bind appends a step (a source of FROM) to a block. The name that the step binds, a, gets an index of its
 // own in the frame, where the values of the current row are.
-func (b *Binder) bind(bl *QueryBlock, s *nameScope, st *FromSource, a *Alias) {
+func (b *Binder) bind(bl *QueryBlock, s *nameScope, st *FromSource, a *FromAlias) {
 	a.Block, a.Level, a.Slot, a.Item = bl, len(bl.Steps), b.Slots, false
 	b.Slots++
 	st.Alias = a

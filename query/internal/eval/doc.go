@@ -1,7 +1,7 @@
 // Package eval compiles bound expressions to closures and runs them over the text of a document.
 //
 // A ValueFunc returns the value of an expression at a Frame, a TruthFunc its truth value. A Frame holds the
-// document and the values of names; a FrameLayout holds the sizes of frames. A RunState is shared by all
+// document and the values of names; a FrameSettings holds the sizes of frames. A RunState is shared by all
 // frames of one execution: it holds the limits, the time, and the functions of the container (Env). A filter
 // on one field only walks to that field in the text and allocates no memory.
 //

@@ -63,9 +63,9 @@ type RunState struct {
 	Udfs   int
 }
 
-// FrameLayout holds the sizes of the frames of a compiled query, the values of its parameters, and the kind
-// of its geometries.
-type FrameLayout struct {
+// FrameSettings holds what the frames of a compiled query are made with: their sizes, the values of the
+// query's parameters, and the kind of its geometries.
+type FrameSettings struct {
 	Slots  int // number of values that aliases are bound to
 	Aggs   int
 	Keys   int             // number of GROUP BY keys
@@ -74,7 +74,7 @@ type FrameLayout struct {
 }
 
 // NewRun begins a run. Zero fields of env get their defaults.
-func NewRun(ctx context.Context, l FrameLayout, env Env) *RunState {
+func NewRun(ctx context.Context, l FrameSettings, env Env) *RunState {
 	if env.Static.IsZero() {
 		env.Static = env.Now
 	}
@@ -116,7 +116,7 @@ type Frame struct {
 }
 
 // NewFrame returns a frame with room for the aliases, aggregates and GROUP BY keys of a compiled query.
-func NewFrame(r *RunState, l FrameLayout) *Frame {
+func NewFrame(r *RunState, l FrameSettings) *Frame {
 	return &Frame{Run: r, slots: make([]jsondoc.Value, l.Slots), aggs: make([]jsondoc.Value, l.Aggs),
 		keys: make([]jsondoc.Value, l.Keys)}
 }
@@ -137,7 +137,7 @@ func (f *Frame) document() jsondoc.Value {
 
 // appendItem appends the text of the current document with its system properties, as SELECT * returns it.
 func (f *Frame) appendItem(dst []byte) []byte {
-	if _, ok := f.Item.(source.DocumentWithSystemProperties); ok {
+	if _, ok := f.Item.(source.DocumentIncludingSystemProperties); ok {
 		return append(dst, f.Body...)
 	}
 	if a, ok := f.Item.(source.DocumentTextAppender); ok {
@@ -156,7 +156,7 @@ func (f *Frame) system(name string) jsondoc.Value {
 			return jsondoc.NumberValue(float64(t.TS()))
 		}
 	}
-	if _, ok := f.Item.(source.DocumentWithSystemProperties); ok {
+	if _, ok := f.Item.(source.DocumentIncludingSystemProperties); ok {
 		return jsondoc.Of(f.Body).Member(name)
 	}
 	s := f.Item.System()

@@ -63,7 +63,7 @@ func (g *Grouper) empty() *GroupState {
 	one := &GroupState{State: make([]lang.Aggregate, len(g.Rowset.Aggs))}
 	for i, a := range g.Rowset.Aggs {
 		one.State[i] = lang.NewAggregate(a.Name)
-		if sum, ok := one.State[i].(*lang.SumAggregate); ok {
+		if sum, ok := one.State[i].(*lang.SumAverageAggregate); ok {
 			sum.Lists = g.Runs != nil
 		}
 	}

@@ -42,7 +42,7 @@ func (one *GroupState) Append(dst []byte) []byte {
 		switch a := state.(type) {
 		case *lang.CountAggregate:
 			dst = binary.AppendUvarint(dst, uint64(a.N))
-		case *lang.SumAggregate:
+		case *lang.SumAverageAggregate:
 			dst = append(dst, byte(TruthBit(a.Spoiled)))
 			dst = binary.BigEndian.AppendUint64(dst, math.Float64bits(a.Sum))
 			dst = binary.AppendUvarint(dst, uint64(a.N))
@@ -78,7 +78,7 @@ func (one *GroupState) merge(rec []byte) bool {
 		switch a := state.(type) {
 		case *lang.CountAggregate:
 			a.N += int64(r.Uvarint())
-		case *lang.SumAggregate:
+		case *lang.SumAverageAggregate:
 			a.Spoiled = r.Byte() == 1 || a.Spoiled
 			a.Sum += math.Float64frombits(r.Uint64())
 			a.N += int64(r.Uvarint())

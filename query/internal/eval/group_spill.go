@@ -74,18 +74,18 @@ func (g *Grouper) eachSpilled(fn func() bool) bool {
 }
 
 // Merged returns the groups in the order of their keys.
-func (g *Grouper) Merged() *SpilledGroups {
+func (g *Grouper) Merged() *SpilledGroupReader {
 	if len(g.Groups) > 0 {
 		g.Spill()
 	}
 	it, err := g.Runs.Sort()
 	g.f.Run.Spilled(err, "GROUP BY")
-	return &SpilledGroups{It: it}
+	return &SpilledGroupReader{It: it}
 }
 
 // inQueryOrder sorts groups in the order of the query. Groups that are equal in this order stay in the order
 // in which they were found.
-func (g *Grouper) inQueryOrder(all *SpilledGroups) *SpilledGroups {
+func (g *Grouper) inQueryOrder(all *SpilledGroupReader) *SpilledGroupReader {
 	run := g.f.Run
 	sorter := run.Env.Temp.NewSorter(run.LimitHeld()/8, run.Spend)
 	defer sorter.Close()
@@ -99,18 +99,18 @@ func (g *Grouper) inQueryOrder(all *SpilledGroups) *SpilledGroups {
 	}
 	it, err := sorter.Sort()
 	run.Spilled(err, "ORDER BY")
-	return &SpilledGroups{It: it}
+	return &SpilledGroupReader{It: it}
 }
 
-// SpilledGroups reads groups from files, one at a time.
-type SpilledGroups struct {
+// SpilledGroupReader reads groups from files, one at a time.
+type SpilledGroupReader struct {
 	It   *spill.Iterator // nil: no groups
 	One  *GroupState
 	Held int
 }
 
 // Next returns the next group. It returns nil at the end, or if the run has ended.
-func (r *SpilledGroups) Next(g *Grouper) *GroupState {
+func (r *SpilledGroupReader) Next(g *Grouper) *GroupState {
 	run := g.f.Run
 	run.Hold(g.held, -r.Held, "GROUP BY")
 	r.One, r.Held = nil, 0
@@ -142,7 +142,7 @@ func (r *SpilledGroups) Next(g *Grouper) *GroupState {
 }
 
 // Close removes the temporary files.
-func (r *SpilledGroups) Close() {
+func (r *SpilledGroupReader) Close() {
 	if r.It != nil {
 		r.It.Close()
 	}

@@ -19,11 +19,11 @@ type RunOptions struct {
 	// maximum number of rows of a page; default and maximum 1,000. Queries that have to see all rows first
 	// ignore it
 	MaxItems int
-	MaxBytes int             // maximum size of all rows together; 0: 4 MB. A single row may be larger
-	Budget   time.Duration   // time after which a page ends early if the query can be resumed; 0: 5 s. See Run
-	Cursor   string          // of the previous page; empty for the first
-	Resume   *ResumePosition // position at which the first page begins; nil: at the first row
-	Scope    string          // identifies the sources: a cursor is valid for one scope
+	MaxBytes int                   // maximum size of all rows together; 0: 4 MB. A single row may be larger
+	Budget   time.Duration         // time after which a resumable page ends early; 0: 5 s. See Run
+	Cursor   string                // of the previous page; empty for the first
+	Resume   *OrderByStartPosition // position at which the first page begins; nil: at the first row
+	Scope    string                // identifies the sources: a cursor is valid for one scope
 	// the span of each source, so that a cursor stays valid when a source is divided; nil: the spans are
 	// NumberedSpans
 	Spans []cursor.SourceSpan
@@ -133,14 +133,14 @@ type Execution struct {
 
 // Run runs a plan over sources and returns one page of the result, the first one or the one after
 // o.Cursor: see Plan.Run of package query.
-func Run(ctx context.Context, p *plan.Plan, sources []source.Source, env eval.Env, o RunOptions) (Page,
-	error) {
+func Run(ctx context.Context, p *plan.Plan, sources []source.Source, env eval.Env,
+	o RunOptions) (Page, error) {
 	x := &Execution{Plan: p, sources: sources, Opts: o.WithDefaults(), tune: o.Tune}
 	if x.tune == nil {
 		x.tune = usual()
 	}
-	x.Run = eval.NewRun(ctx, p.FrameLayout, env)
-	x.f = eval.NewFrame(x.Run, p.FrameLayout)
+	x.Run = eval.NewRun(ctx, p.FrameSettings, env)
+	x.f = eval.NewFrame(x.Run, p.FrameSettings)
 	x.single = len(p.Rows.Clauses) <= 1
 	if o.Trace {
 		x.page.Stats.nodes = make([]planNodeStats, len(p.Nodes))
@@ -241,7 +241,7 @@ func (x *Execution) checkTime() error {
 // scan iterates over the documents of a source whose rids are greater than after.
 func (x *Execution) scan(src source.Source, after uint64) source.DocumentIterator {
 	docs := src.Scan(after)
-	if s, ok := docs.(source.SkippingDocumentIterator); ok {
+	if s, ok := docs.(source.SkippedRIDReporter); ok {
 		s.Skip(x.skip)
 	}
 	return docs

@@ -69,11 +69,11 @@ func (x *Execution) orderValues(key []byte) ([]jsondoc.Value, bool) {
 	return values, true
 }
 
-// orderedDocuments iterates over the documents of one source in the order of the query. Next makes the next
-// document the current one and returns false at the end. If it reads many index entries without finding a
-// document, it returns an entry with passed set from time to time, so that the page can end, and continues at
-// the next call.
-type orderedDocuments interface {
+// orderedDocumentIterator iterates over the documents of one source in the order of the query. Next makes the
+// next document the current one and returns false at the end. If it reads many index entries without finding
+// a document, it returns an entry with passed set from time to time, so that the page can end, and continues
+// at the next call.
+type orderedDocumentIterator interface {
 	Next() (bool, error)
 	at() (*sortEntry, source.Document)
 	close() error
@@ -106,7 +106,7 @@ func (x *Execution) completeKey() error {
 // returns nil if there is none.
 func (x *Execution) find(rid uint64) (source.Document, error) {
 	for _, src := range x.sources {
-		if f, ok := src.(source.DocumentFinder); ok {
+		if f, ok := src.(source.ContainerWideDocumentFinder); ok {
 			d, live, err := f.Find(rid)
 			if err != nil || !live {
 				return nil, err
@@ -182,7 +182,7 @@ func (x *Execution) leading(key []byte, n int) []byte {
 // merge calls fn for each document in the order of the query, until fn returns false. During a call the
 // document is the current one.
 func (x *Execution) merge(fn func() (bool, error)) (err error) {
-	var live []orderedDocuments
+	var live []orderedDocumentIterator
 	defer func() {
 		for _, s := range live {
 			if e := s.close(); err == nil {
@@ -197,7 +197,7 @@ func (x *Execution) merge(fn func() (bool, error)) (err error) {
 		}
 		live = append(live, s)
 	}
-	open := make([]orderedDocuments, 0, len(live))
+	open := make([]orderedDocumentIterator, 0, len(live))
 	for _, s := range live {
 		ok, err := s.Next()
 		if err != nil {
@@ -253,7 +253,7 @@ func (x *Execution) mergeEntry(d source.Document, fn func() (bool, error)) (more
 }
 
 // firstOf returns the index of the iterator whose document comes first.
-func (x *Execution) firstOf(open []orderedDocuments) int {
+func (x *Execution) firstOf(open []orderedDocumentIterator) int {
 	first := 0
 	for i := 1; i < len(open); i++ {
 		a, _ := open[i].at()

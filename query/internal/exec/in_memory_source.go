@@ -19,8 +19,8 @@ type InMemoryObject struct {
 }
 
 // RunValues makes one page of a query over a list: see Plan.RunValues of package query.
-func RunValues(ctx context.Context, p *plan.Plan, list []InMemoryObject, env eval.Env, o RunOptions) (Page,
-	error) {
+func RunValues(ctx context.Context, p *plan.Plan, list []InMemoryObject, env eval.Env,
+	o RunOptions) (Page, error) {
 	sources := []source.Source{&inMemorySource{list: list}}
 	page, err := Run(ctx, p, sources, env, o)
 	if err != nil || page.Cursor == "" {
@@ -74,7 +74,9 @@ func (s *inMemorySource) Fetch(rid uint64) (source.Document, bool, error) {
 func (s *inMemorySource) Postings([]byte) source.PostingIterator { return &SortedRIDs{} }
 
 // Terms returns no entries, because a list has no index.
-func (s *inMemorySource) Terms(_, _ []byte, _ bool) source.TermIterator { return emptyIndexTerms{} }
+func (s *inMemorySource) Terms(_, _ []byte, _ bool) source.IndexEntryIterator {
+	return emptyIndexTerms{}
+}
 
 // Partition returns false, because a list has no partitions.
 func (s *inMemorySource) Partition() (source.PostingIterator, bool) { return nil, false }
@@ -116,7 +118,8 @@ func (s *inMemoryScan) Close() error { return nil }
 // inMemoryDocument is a Value as a source.Document.
 type inMemoryDocument struct{ *InMemoryObject }
 
-// Complete marks the value as a source.DocumentWithSystemProperties: its text includes its system properties.
+// Complete marks the value as a source.DocumentIncludingSystemProperties: its text includes its system
+// properties.
 func (v *inMemoryDocument) Complete() {}
 
 // RID returns the position of the value.

@@ -203,7 +203,7 @@ func (x *Execution) countCommon(src source.Source, dead []uint64) (n int64, err 
 
 // intersection returns the rids that match all constraints of the plan, and as unsure those for which an
 // index term does not decide. Both lists are sorted.
-func (x *Execution) intersection(src source.Source, p *accessPathProbes) (all, unsure []uint64, err error) {
+func (x *Execution) intersection(src source.Source, p *accessPathChooser) (all, unsure []uint64, err error) {
 	for i, l := range x.Plan.Constraints {
 		var rids []uint64
 		held := 0

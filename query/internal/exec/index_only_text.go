@@ -36,7 +36,7 @@ func (x *Execution) countTexts(g *eval.Grouper) (done bool, err error) {
 				return false, err
 			}
 		}
-		if sum, ok := state[i].(*lang.SumAggregate); ok {
+		if sum, ok := state[i].(*lang.SumAverageAggregate); ok {
 			sum.Add(jsondoc.NumberValue(float64(n)))
 		} else if count, ok := state[i].(*lang.CountAggregate); ok {
 			count.N = n

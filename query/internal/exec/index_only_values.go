@@ -37,7 +37,7 @@ func (x *Execution) aggregateValues(g *eval.Grouper, dead deadRIDs) (done bool, 
 					return false, err
 				}
 			}
-		case *lang.SumAggregate:
+		case *lang.SumAverageAggregate:
 			if exact, err := x.sumValues(state, arg, dead); !exact || err != nil {
 				return false, err
 			}
@@ -61,7 +61,8 @@ func (x *Execution) countValues(c *lang.CountAggregate, spans []plan.KeySpan, de
 // sumValues sums the values at a path in the order of the index. A sum of doubles depends on their order,
 // and the query's sum is in the order of the documents. exact is true only if all partial sums are integers
 // that a double represents exactly: the order then does not matter.
-func (x *Execution) sumValues(sum *lang.SumAggregate, arg plan.IndexOnlyArg, dead deadRIDs) (exact bool,
+func (x *Execution) sumValues(sum *lang.SumAverageAggregate, arg plan.IndexOnlyArg,
+	dead deadRIDs) (exact bool,
 	err error) {
 	size := 0.0
 	for j, src := range x.sources {
@@ -281,7 +282,7 @@ type termGrouper struct {
 	first  bool // this is the first source
 	hi     []byte
 
-	terms  source.TermIterator
+	terms  source.IndexEntryIterator
 	key    []byte
 	one    *eval.GroupState // the group of key
 	read   int              // entries of key that were read and counted
@@ -316,7 +317,7 @@ func (t *termGrouper) walk(lo []byte) (err error) {
 // leap moves to the first entry after those of key. more is false if there is none.
 func (t *termGrouper) leap() (more bool, err error) {
 	next := append(t.key, 0xFF)
-	if s, ok := t.terms.(source.SeekableTermIterator); ok {
+	if s, ok := t.terms.(source.SeekableIndexEntryIterator); ok {
 		return s.Seek(next), nil
 	}
 	err = t.terms.Close()

@@ -115,7 +115,7 @@ func (wk *indexWalker) noteReturned() {
 	}
 	wk.returnedKey, wk.rest = append([]byte{}, wk.found...), 0
 	if wk.sub != nil {
-		if _, lacking := wk.sub.(*unorderedDocuments); !lacking {
+		if _, lacking := wk.sub.(*missingPathDocumentIterator); !lacking {
 			wk.returnedKey = nil // the keys in a run are not exact
 			return
 		}
@@ -133,7 +133,7 @@ func (wk *indexWalker) leave() error {
 	}
 	over := bytes.Compare(p.Lo, p.Hi) >= 0
 	wk.ahead, wk.group = false, wk.group[:0]
-	if s, ok := wk.terms.(source.SeekableTermIterator); ok && !wk.w.Reverse && !over {
+	if s, ok := wk.terms.(source.SeekableIndexEntryIterator); ok && !wk.w.Reverse && !over {
 		if wk.ahead = wk.x.passEntry() == nil && s.Seek(p.Lo); wk.ahead {
 			return nil
 		}

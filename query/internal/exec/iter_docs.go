@@ -5,8 +5,8 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// fetchedDocuments is a source.DocumentIterator that fetches a document for each of a list of rids.
-type fetchedDocuments struct {
+// ridListDocumentIterator is a source.DocumentIterator that fetches a document for each of a list of rids.
+type ridListDocumentIterator struct {
 	x       *Execution
 	src     source.Source
 	rids    source.PostingIterator
@@ -22,7 +22,7 @@ type fetchedDocuments struct {
 }
 
 // nextRID returns the next rid, or false at the end.
-func (d *fetchedDocuments) nextRID() (rid uint64, ok bool) {
+func (d *ridListDocumentIterator) nextRID() (rid uint64, ok bool) {
 	if len(d.ahead) > 0 {
 		rid, d.ahead = d.ahead[0], d.ahead[1:]
 		return rid, true
@@ -46,7 +46,7 @@ func (d *fetchedDocuments) nextRID() (rid uint64, ok bool) {
 const firstAhead = 32
 
 // look prefetches the document of rid, and of as many of the following rids as fit.
-func (d *fetchedDocuments) look(rid uint64) {
+func (d *ridListDocumentIterator) look(rid uint64) {
 	p := d.src.(source.Prefetcher)
 	list := append(make([]uint64, 0, d.room), rid)
 	for len(list) < d.room && d.rids.Next() {
@@ -57,14 +57,14 @@ func (d *fetchedDocuments) look(rid uint64) {
 }
 
 // note counts an index entry, unless the entry was counted before, when it was read for sorting.
-func (d *fetchedDocuments) note() error {
+func (d *ridListDocumentIterator) note() error {
 	if _, counted := d.rids.(*SortedRIDs); counted {
 		return d.x.pass(lang.EntryWork)
 	}
 	return d.x.passEntry()
 }
 
-func (d *fetchedDocuments) Next() bool {
+func (d *ridListDocumentIterator) Next() bool {
 	for d.err == nil {
 		if d.err = d.note(); d.err != nil {
 			return false
@@ -87,10 +87,10 @@ func (d *fetchedDocuments) Next() bool {
 	return false
 }
 
-func (d *fetchedDocuments) Document() source.Document { return d.doc }
-func (d *fetchedDocuments) Err() error                { return d.err }
+func (d *ridListDocumentIterator) Document() source.Document { return d.doc }
+func (d *ridListDocumentIterator) Err() error                { return d.err }
 
-func (d *fetchedDocuments) Close() error {
+func (d *ridListDocumentIterator) Close() error {
 	if err := d.rids.Close(); d.err == nil {
 		d.err = err
 	}
@@ -107,19 +107,19 @@ func (x *Execution) candidates(src source.Source, after uint64, every bool) (sou
 	if !ok {
 		return x.scan(src, after), nil
 	}
-	return &fetchedDocuments{x: x, src: src, rids: p, after: after, skip: x.skip}, nil
+	return &ridListDocumentIterator{x: x, src: src, rids: p, after: after, skip: x.skip}, nil
 }
 
-// termDocuments iterates over the documents of the index entries in a range of keys.
-type termDocuments struct {
+// keyRangeDocumentIterator iterates over the documents of the index entries in a range of keys.
+type keyRangeDocumentIterator struct {
 	x     *Execution
 	src   source.Source
-	terms source.TermIterator
+	terms source.IndexEntryIterator
 	doc   source.Document
 	err   error
 }
 
-func (d *termDocuments) Next() bool {
+func (d *keyRangeDocumentIterator) Next() bool {
 	for d.err == nil && d.terms.Next() {
 		if d.err = d.x.passEntry(); d.err != nil {
 			return false
@@ -132,10 +132,10 @@ func (d *termDocuments) Next() bool {
 	return false
 }
 
-func (d *termDocuments) Document() source.Document { return d.doc }
-func (d *termDocuments) Err() error                { return d.err }
+func (d *keyRangeDocumentIterator) Document() source.Document { return d.doc }
+func (d *keyRangeDocumentIterator) Err() error                { return d.err }
 
-func (d *termDocuments) Close() error {
+func (d *keyRangeDocumentIterator) Close() error {
 	if err := d.terms.Close(); d.err == nil {
 		d.err = err
 	}

@@ -11,19 +11,19 @@ import (
 
 // without iterates over the documents that do not have the path. ORDER BY treats them as equal, so they come
 // in ascending or descending order of rids. If the source cannot list them, all its documents are read.
-func (wk *indexWalker) without() orderedDocuments {
+func (wk *indexWalker) without() orderedDocumentIterator {
 	from := wk.resumedAt()
 	if shapes, ok := wk.src.(source.MissingPathLister); ok {
 		if rids, ok := shapes.Lacking(wk.w.Path, from, wk.w.Reverse); ok {
-			found := &unorderedDocuments{wk: wk}
-			docs := &fetchedDocuments{x: wk.x, src: wk.src, rids: rids, begun: true, allowed: wk.allowed,
+			found := &missingPathDocumentIterator{wk: wk}
+			docs := &ridListDocumentIterator{x: wk.x, src: wk.src, rids: rids, begun: true, allowed: wk.allowed,
 				skip: found.skip}
-			found.docs = &undefinedValueDocuments{docs, wk.x, wk.x.Plan.Order.Keys[0]}
+			found.docs = &undefinedValueDocumentIterator{docs, wk.x, wk.x.Plan.Order.Keys[0]}
 			return found
 		}
 	}
 	return wk.x.newBatch(wk.src, wk.source, func() (source.DocumentIterator, error) {
-		return &undefinedValueDocuments{wk.x.scan(wk.src, 0), wk.x, wk.x.Plan.Order.Keys[0]}, nil
+		return &undefinedValueDocumentIterator{wk.x.scan(wk.src, 0), wk.x, wk.x.Plan.Order.Keys[0]}, nil
 	})
 }
 
@@ -32,11 +32,11 @@ func (x *Execution) lacking(src source.Source) (source.DocumentIterator, error) 
 	path := x.Plan.IndexOnly.Path
 	if shapes, ok := src.(source.MissingPathLister); ok {
 		if rids, ok := shapes.Lacking(path, 0, false); ok {
-			docs := &fetchedDocuments{x: x, src: src, rids: rids, begun: true, skip: x.skip}
-			return &undefinedValueDocuments{docs, x, x.Plan.Rows.GroupBy[0]}, nil
+			docs := &ridListDocumentIterator{x: x, src: src, rids: rids, begun: true, skip: x.skip}
+			return &undefinedValueDocumentIterator{docs, x, x.Plan.Rows.GroupBy[0]}, nil
 		}
 	}
-	return &undefinedValueDocuments{x.scan(src, 0), x, x.Plan.Rows.GroupBy[0]}, nil
+	return &undefinedValueDocumentIterator{x.scan(src, 0), x, x.Plan.Rows.GroupBy[0]}, nil
 }
 
 // resumedAt returns the rid at which to begin among the documents without the path.
@@ -52,9 +52,9 @@ func (wk *indexWalker) resumedAt() uint64 {
 	return 0
 }
 
-// unorderedDocuments returns the documents of docs unsorted. They all lack the path of the index, so their
-// ORDER BY keys are equal.
-type unorderedDocuments struct {
+// missingPathDocumentIterator returns the documents of docs unsorted. They all lack the path of the index, so
+// their ORDER BY keys are equal.
+type missingPathDocumentIterator struct {
 	wk    *indexWalker
 	docs  source.DocumentIterator
 	rests bool // docs has stopped at an entry that has no document
@@ -62,12 +62,12 @@ type unorderedDocuments struct {
 
 // skip is called with each rid that docs skips, because it has no document. It returns false if docs must
 // stop there.
-func (o *unorderedDocuments) skip(rid uint64) bool {
+func (o *missingPathDocumentIterator) skip(rid uint64) bool {
 	o.rests = o.wk.stops(rid, func() []jsondoc.Value { return []jsondoc.Value{{}} })
 	return !o.rests && o.wk.x.skip(rid)
 }
 
-func (o *unorderedDocuments) Next() (bool, error) {
+func (o *missingPathDocumentIterator) Next() (bool, error) {
 	if o.wk.returnedKey != nil && len(o.wk.returnedKey) == 0 {
 		return false, nil // one document without the path is enough
 	}
@@ -86,18 +86,20 @@ func (o *unorderedDocuments) Next() (bool, error) {
 	return rests, o.docs.Err()
 }
 
-func (o *unorderedDocuments) at() (*sortEntry, source.Document) { return &o.wk.entry, o.wk.doc }
-func (o *unorderedDocuments) close() error                      { return o.docs.Close() }
+func (o *missingPathDocumentIterator) at() (*sortEntry, source.Document) {
+	return &o.wk.entry, o.wk.doc
+}
+func (o *missingPathDocumentIterator) close() error { return o.docs.Close() }
 
-// undefinedValueDocuments iterates over the documents for which value is undefined. Next makes each of them
-// the current one.
-type undefinedValueDocuments struct {
+// undefinedValueDocumentIterator iterates over the documents for which value is undefined. Next makes each of
+// them the current one.
+type undefinedValueDocumentIterator struct {
 	source.DocumentIterator
 	x     *Execution
 	value eval.ValueFunc
 }
 
-func (d *undefinedValueDocuments) Next() bool {
+func (d *undefinedValueDocumentIterator) Next() bool {
 	for d.x.pass(lang.RowWork) == nil && d.DocumentIterator.Next() {
 		d.x.f.Enter(d.Document())
 		d.x.Plan.Rows.BindPaths(d.x.f)

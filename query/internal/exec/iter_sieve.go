@@ -23,7 +23,7 @@ func (x *Execution) newTermFilter(t *plan.IndexTermTest) *termFilter {
 	if t == nil {
 		return nil
 	}
-	return &termFilter{test: t, f: eval.NewFrame(x.Run, x.Plan.FrameLayout)}
+	return &termFilter{test: t, f: eval.NewFrame(x.Run, x.Plan.FrameSettings)}
 }
 
 // take reports whether documents with the index term key may match the condition. sure reports that all of

@@ -8,10 +8,10 @@ import (
 	"github.com/mayflydb/mayfly/query/spill"
 )
 
-// sortedBatch iterates over the documents of a source in the order of the query. It reads all documents and
-// keeps only the first ones, as many as a page can need. After these have been returned it reads all
-// documents again to find the next ones, so its memory is bounded by the size of a page.
-type sortedBatch struct {
+// sortedDocumentIterator iterates over the documents of a source in the order of the query. It reads all
+// documents and keeps only the first ones, as many as a page can need. After these have been returned it
+// reads all documents again to find the next ones, so its memory is bounded by the size of a page.
+type sortedDocumentIterator struct {
 	x        *Execution
 	src      source.Source
 	source   int
@@ -46,13 +46,13 @@ func (x *Execution) room() int {
 }
 
 func (x *Execution) newBatch(src source.Source, source int, open func() (source.DocumentIterator,
-	error)) *sortedBatch {
+	error)) *sortedDocumentIterator {
 	last := func(a, c sortEntry) bool { return x.compare(&a, &c) > 0 }
-	return &sortedBatch{x: x, src: src, source: source, open: open, room: x.room(),
+	return &sortedDocumentIterator{x: x, src: src, source: source, open: open, room: x.room(),
 		heap: heap.Heap[sortEntry]{Before: last}}
 }
 
-func (b *sortedBatch) Next() (bool, error) {
+func (b *sortedDocumentIterator) Next() (bool, error) {
 	for {
 		if b.returned == len(b.heap.List) {
 			if b.it == nil && b.begun && !b.full {
@@ -77,10 +77,10 @@ func (b *sortedBatch) Next() (bool, error) {
 	}
 }
 
-func (b *sortedBatch) at() (*sortEntry, source.Document) { return &b.last, b.doc }
+func (b *sortedDocumentIterator) at() (*sortEntry, source.Document) { return &b.last, b.doc }
 
 // fill reads all documents and keeps the first ones after those that were returned.
-func (b *sortedBatch) fill() (err error) {
+func (b *sortedDocumentIterator) fill() (err error) {
 	x := b.x
 	docs, err := b.open()
 	if err != nil {
@@ -118,12 +118,12 @@ func (b *sortedBatch) fill() (err error) {
 }
 
 // wants reports whether an entry is among the first ones found so far.
-func (b *sortedBatch) wants(e *sortEntry) bool {
+func (b *sortedDocumentIterator) wants(e *sortEntry) bool {
 	return len(b.heap.List) < b.room || b.x.compare(e, &b.heap.List[0]) < 0
 }
 
 // push adds a copy of an entry. If the batch is full, the copy replaces the last entry.
-func (b *sortedBatch) push(e sortEntry) {
+func (b *sortedDocumentIterator) push(e sortEntry) {
 	if len(b.heap.List) < b.room {
 		e.key = slices.Clone(e.key)
 		b.x.Run.Hold(&b.held, entrySize+cap(e.key), "ORDER BY")
@@ -142,7 +142,7 @@ func (b *sortedBatch) push(e sortEntry) {
 
 // makeRoom drops the last entries if the keys use too much memory. They are looked for again when those
 // before them have been returned.
-func (b *sortedBatch) makeRoom() {
+func (b *sortedDocumentIterator) makeRoom() {
 	for b.held > b.x.Run.LimitHeld()/2/len(b.x.sources) && len(b.heap.List) > 1 {
 		b.x.Run.Hold(&b.held, -entrySize-cap(b.heap.List[0].key), "ORDER BY")
 		b.heap.Pop()

@@ -15,25 +15,26 @@ import (
 // first query computes the statistics of all texts that BM25 needs. The second query contains these numbers
 // and orders by _FullTextScore. Both are answered from the index, as FullTextScore is.
 
-// textRankedDocuments iterates over the documents of a source by the score of their text: first the texts
-// that contain a term, then the other texts, then the documents without a text. Among documents with equal
-// scores the latest comes first, as in ORDER BY DESC.
-type textRankedDocuments struct {
+// textRankedDocumentIterator iterates over the documents of a source by the score of their text: first the
+// texts that contain a term, then the other texts, then the documents without a text. Among documents with
+// equal scores the latest comes first, as in ORDER BY DESC.
+type textRankedDocumentIterator struct {
 	x       *Execution
 	src     source.Source
 	source  int
 	allowed *allowedRIDs // documents that can become rows; nil: many, or unknown
 	scores  textScores
 	heap    heap.Heap[DocumentDistance] // the scores are negated, so that the best is the least
-	texts   source.TermIterator         // all texts, the latest first; nil unless they are being read
+	texts   source.IndexEntryIterator   // all texts, the latest first; nil unless they are being read
 	begun   bool                        // texts has been opened
-	rest    orderedDocuments            // documents without a text
+	rest    orderedDocumentIterator     // documents without a text
 	entry   sortEntry
 	doc     source.Document
 }
 
 // openTexts opens the documents of a source in the order of their text scores.
-func (x *Execution) openTexts(src source.Source, source int, only *allowedRIDs) (orderedDocuments, error) {
+func (x *Execution) openTexts(src source.Source, source int,
+	only *allowedRIDs) (orderedDocumentIterator, error) {
 	o := x.Plan.Order.Texts
 	var lists []wordPostings
 	for i := range o.Terms {
@@ -47,7 +48,7 @@ func (x *Execution) openTexts(src source.Source, source int, only *allowedRIDs) 
 	if err != nil {
 		return nil, err
 	}
-	t := &textRankedDocuments{x: x, src: src, source: source, allowed: only, scores: scores}
+	t := &textRankedDocumentIterator{x: x, src: src, source: source, allowed: only, scores: scores}
 	t.heap.Before = func(a, b DocumentDistance) bool {
 		return a.distance < b.distance || a.distance == b.distance && a.rid > b.rid
 	}
@@ -61,7 +62,7 @@ func (x *Execution) openTexts(src source.Source, source int, only *allowedRIDs) 
 	return t, x.Run.Err
 }
 
-func (t *textRankedDocuments) Next() (bool, error) {
+func (t *textRankedDocumentIterator) Next() (bool, error) {
 	for t.rest == nil {
 		e, ok, err := t.propose()
 		if err != nil {
@@ -85,7 +86,7 @@ func (t *textRankedDocuments) Next() (bool, error) {
 
 // propose returns the document whose text has the next best score. The document may be dead (expired, or
 // deleted with its partition key), or may not match the conditions. ok is false at the end.
-func (t *textRankedDocuments) propose() (e DocumentDistance, ok bool, err error) {
+func (t *textRankedDocumentIterator) propose() (e DocumentDistance, ok bool, err error) {
 	if len(t.heap.List) > 0 {
 		return t.heap.Pop(), true, t.x.pass(lang.EntryWork)
 	}
@@ -105,7 +106,7 @@ func (t *textRankedDocuments) propose() (e DocumentDistance, ok bool, err error)
 	return e, false, t.endTexts()
 }
 
-func (t *textRankedDocuments) endTexts() (err error) {
+func (t *textRankedDocumentIterator) endTexts() (err error) {
 	if t.texts != nil {
 		err = t.texts.Close()
 	}
@@ -115,7 +116,7 @@ func (t *textRankedDocuments) endTexts() (err error) {
 
 // take fetches a proposed document and makes it the current one. It reports whether the document is live,
 // matches the conditions, and comes after the beginning of the page.
-func (t *textRankedDocuments) take(e DocumentDistance) (bool, error) {
+func (t *textRankedDocumentIterator) take(e DocumentDistance) (bool, error) {
 	x := t.x
 	key := eval.AppendKey(x.Plan.Top.Order[0], nil, eval.OrderedBy(jsondoc.NumberValue(0-e.distance)))
 	t.entry = sortEntry{key: key, source: t.source, rid: e.rid, holds: true}
@@ -135,23 +136,24 @@ func (t *textRankedDocuments) take(e DocumentDistance) (bool, error) {
 }
 
 // openRest continues with the documents without a text.
-func (t *textRankedDocuments) openRest() {
+func (t *textRankedDocumentIterator) openRest() {
 	x := t.x
 	t.rest = x.newBatch(t.src, t.source, func() (source.DocumentIterator, error) {
 		var docs source.DocumentIterator
 		var err error
 		if t.allowed != nil {
-			docs = &fetchedDocuments{x: x, src: t.src, rids: &SortedRIDs{Rids: t.allowed.rids}, skip: x.skip}
+			rids := &SortedRIDs{Rids: t.allowed.rids}
+			docs = &ridListDocumentIterator{x: x, src: t.src, rids: rids, skip: x.skip}
 		} else {
 			docs, err = x.candidates(t.src, 0, true)
 		}
-		return &undefinedValueDocuments{docs, x, x.Plan.Order.Texts.String}, err
+		return &undefinedValueDocumentIterator{docs, x, x.Plan.Order.Texts.String}, err
 	})
 }
 
-func (t *textRankedDocuments) at() (*sortEntry, source.Document) { return &t.entry, t.doc }
+func (t *textRankedDocumentIterator) at() (*sortEntry, source.Document) { return &t.entry, t.doc }
 
-func (t *textRankedDocuments) close() error {
+func (t *textRankedDocumentIterator) close() error {
 	err := t.endTexts()
 	if t.rest != nil {
 		if e := t.rest.close(); err == nil {

@@ -6,21 +6,22 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// nearestDocuments iterates over the documents of a source in the order of ORDER BY VectorDistance, through
-// an index. Documents without a distance come last, as in ORDER BY.
-type nearestDocuments struct {
+// nearestDocumentIterator iterates over the documents of a source in the order of ORDER BY VectorDistance,
+// through an index. Documents without a distance come last, as in ORDER BY.
+type nearestDocumentIterator struct {
 	x      *Execution
 	src    source.Source
 	source int
-	all    *vectorDistances
-	rest   orderedDocuments // documents without a distance
+	all    *nearestVectorIterator
+	rest   orderedDocumentIterator // documents without a distance
 	entry  sortEntry
 	doc    source.Document
 }
 
 // openSearch opens the documents of a source in the order of their distance or text score. found lists the
 // documents that can become rows; nil: they are many, or unknown.
-func (x *Execution) openSearch(src source.Source, source int, found *allowedRIDs) (orderedDocuments, error) {
+func (x *Execution) openSearch(src source.Source, source int,
+	found *allowedRIDs) (orderedDocumentIterator, error) {
 	switch {
 	case found != nil && len(found.rids) <= 2*x.room():
 		return x.sortOf(src, source, found.rids, nil), nil
@@ -31,20 +32,21 @@ func (x *Execution) openSearch(src source.Source, source int, found *allowedRIDs
 }
 
 // openNearest opens the documents of a source in the order of their distance.
-func (x *Execution) openNearest(src source.Source, at int, found *allowedRIDs) (orderedDocuments, error) {
+func (x *Execution) openNearest(src source.Source, at int,
+	found *allowedRIDs) (orderedDocumentIterator, error) {
 	all, err := x.OpenDistances(src, x.Plan.Order.Vectors, found, x.backwards())
 	switch {
 	case err != nil:
 		return nil, err
 	case all != nil:
-		return &nearestDocuments{x: x, src: src, source: at, all: all}, nil
+		return &nearestDocumentIterator{x: x, src: src, source: at, all: all}, nil
 	case found != nil:
 		return x.sortOf(src, at, found.rids, nil), nil
 	}
 	return x.newBatch(src, at, func() (source.DocumentIterator, error) { return x.candidates(src, 0, true) }), nil
 }
 
-func (n *nearestDocuments) Next() (bool, error) {
+func (n *nearestDocumentIterator) Next() (bool, error) {
 	x := n.x
 	for n.rest == nil {
 		e, ok, err := n.all.Next()
@@ -81,23 +83,24 @@ func (n *nearestDocuments) Next() (bool, error) {
 }
 
 // openRest continues with the documents without a distance.
-func (n *nearestDocuments) openRest() {
+func (n *nearestDocumentIterator) openRest() {
 	x := n.x
 	n.rest = x.newBatch(n.src, n.source, func() (source.DocumentIterator, error) {
 		var docs source.DocumentIterator
 		var err error
 		if n.all.allowed != nil {
-			docs = &fetchedDocuments{x: x, src: n.src, rids: &SortedRIDs{Rids: n.all.without}, skip: x.skip}
+			rids := &SortedRIDs{Rids: n.all.without}
+			docs = &ridListDocumentIterator{x: x, src: n.src, rids: rids, skip: x.skip}
 		} else {
 			docs, err = x.candidates(n.src, 0, true)
 		}
-		return &undefinedValueDocuments{docs, x, x.Plan.Order.Keys[0]}, err
+		return &undefinedValueDocumentIterator{docs, x, x.Plan.Order.Keys[0]}, err
 	})
 }
 
-func (n *nearestDocuments) at() (*sortEntry, source.Document) { return &n.entry, n.doc }
+func (n *nearestDocumentIterator) at() (*sortEntry, source.Document) { return &n.entry, n.doc }
 
-func (n *nearestDocuments) close() error {
+func (n *nearestDocumentIterator) close() error {
 	if n.rest != nil {
 		return n.rest.close()
 	}

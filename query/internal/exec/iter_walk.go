@@ -24,21 +24,21 @@ type indexWalker struct {
 	src     source.Source
 	source  int
 	w       *plan.OrderedIndexScan
-	parts   []indexWalkPart     // remaining parts, in the order of the query
-	terms   source.TermIterator // of the first part, while it is being walked
-	found   []byte              // key of the current entry
-	rid     uint64              // rid of the current entry
-	group   []uint64            // the remaining rids of the current key, the last one first
-	ahead   bool                // terms is already at the entry after the current one
-	key     []byte              // the last key that was found to be exact
-	misses  int                 // entries without a matching document
-	allowed *allowedRIDs        // documents that may match; nil: any
+	parts   []indexWalkPart           // remaining parts, in the order of the query
+	terms   source.IndexEntryIterator // of the first part, while it is being walked
+	found   []byte                    // key of the current entry
+	rid     uint64                    // rid of the current entry
+	group   []uint64                  // the remaining rids of the current key, the last one first
+	ahead   bool                      // terms is already at the entry after the current one
+	key     []byte                    // the last key that was found to be exact
+	misses  int                       // entries without a matching document
+	allowed *allowedRIDs              // documents that may match; nil: any
 	// maxSkips is how many entries without a match the walk may skip, in addition to some for each match,
-	// before it is restricted or replaced (see adaptiveIndexWalk); 0: any number
+	// before it is restricted or replaced (see indexWalkWithSortFallback); 0: any number
 	maxSkips int
 	passed   int
 	wanted   int64 // matching documents of the page when the walk began
-	sub      orderedDocuments
+	sub      orderedDocumentIterator
 	entry    sortEntry
 	doc      source.Document
 
@@ -394,7 +394,7 @@ func (wk *indexWalker) run(key []byte) error {
 	}
 	wk.sub = wk.x.newBatch(wk.src, wk.source, func() (source.DocumentIterator, error) {
 		terms := wk.x.prefetchTerms(wk.src, wk.src.Terms(lo, hi, false), nil)
-		return &termDocuments{x: wk.x, src: wk.src, terms: terms}, nil
+		return &keyRangeDocumentIterator{x: wk.x, src: wk.src, terms: terms}, nil
 	})
 	return err
 }

@@ -42,8 +42,8 @@ func PrepareCondition(text string, info bind.ContainerInfo) (*PatchCondition, er
 // Match reports whether the condition holds for a document. It returns an error if a subquery or a UDF
 // fails, or if ctx ends.
 func (c *PatchCondition) Match(ctx context.Context, d source.Document, env eval.Env) (bool, error) {
-	r := eval.NewRun(ctx, c.plan.FrameLayout, env)
-	f := eval.NewFrame(r, c.plan.FrameLayout)
+	r := eval.NewRun(ctx, c.plan.FrameSettings, env)
+	f := eval.NewFrame(r, c.plan.FrameSettings)
 	f.Enter(d)
 	holds := false
 	if c.plan.Rows.Admits(f) {

@@ -13,17 +13,17 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/queryerror"
 )
 
-// storedDocument is the text of a document written in second 1700000005.
-type storedDocument string
+// fakeStoredDocument is a source.Document with this text, written in second 1700000005.
+type fakeStoredDocument string
 
-func (storedDocument) RID() uint64    { return 5 }
-func (d storedDocument) Body() []byte { return []byte(d) }
-func (storedDocument) System() jsondoc.SystemProperties {
+func (fakeStoredDocument) RID() uint64    { return 5 }
+func (d fakeStoredDocument) Body() []byte { return []byte(d) }
+func (fakeStoredDocument) System() jsondoc.SystemProperties {
 	return jsondoc.SystemProperties{TS: 1700000005}
 }
 
 func TestCondition(t *testing.T) {
-	d := storedDocument(`{"id":"1","n":7,"l":[1]}`)
+	d := fakeStoredDocument(`{"id":"1","n":7,"l":[1]}`)
 	for text, want := range map[string]bool{
 		"FROM c": true, "from c where c.n = 7": true, "FROM c WHERE c.n > 7": false,
 		"FROM x WHERE x._ts = 1700000005":                                true,
@@ -57,7 +57,7 @@ func TestConditionEndsWithContext(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	long := storedDocument(`{"l":[` + strings.Repeat("1,", 99) + `1]}`)
+	long := fakeStoredDocument(`{"l":[` + strings.Repeat("1,", 99) + `1]}`)
 	if holds, err := c.Match(ctx, long, eval.Env{}); holds || !errors.Is(err, context.Canceled) {
 		t.Errorf("%t, %v", holds, err)
 	}

@@ -10,18 +10,18 @@ import (
 // is slow to reach: first about as many documents as a page can need, then twice as many each time. To do so
 // it reads that many entries ahead. needs reports whether the document of an entry will be fetched; nil:
 // always.
-func (x *Execution) prefetchTerms(src source.Source, terms source.TermIterator,
-	needs func(rid uint64) bool) source.TermIterator {
+func (x *Execution) prefetchTerms(src source.Source, terms source.IndexEntryIterator,
+	needs func(rid uint64) bool) source.IndexEntryIterator {
 	p, ok := src.(source.Prefetcher)
 	if !ok || p.Prefetches() == 0 {
 		return terms
 	}
-	return &prefetchedTerms{TermIterator: terms, src: p, needs: needs, room: min(x.room(), p.Prefetches())}
+	return &prefetchedTerms{IndexEntryIterator: terms, src: p, needs: needs, room: min(x.room(), p.Prefetches())}
 }
 
 // prefetchedTerms is a Terms that has read some entries ahead.
 type prefetchedTerms struct {
-	source.TermIterator
+	source.IndexEntryIterator
 	src   source.Prefetcher
 	needs func(rid uint64) bool
 	room  int // how many entries are read next
@@ -45,10 +45,11 @@ func (t *prefetchedTerms) Next() bool {
 	t.ahead, t.at = t.ahead[:0], 0
 	var rids []uint64
 	for !t.ended && len(t.ahead) < t.room {
-		if t.ended = !t.TermIterator.Next(); t.ended {
+		if t.ended = !t.IndexEntryIterator.Next(); t.ended {
 			break
 		}
-		e := termEntry{slices.Clone(t.TermIterator.Key()), slices.Clone(t.TermIterator.Value()), t.TermIterator.RID()}
+		from := t.IndexEntryIterator
+		e := termEntry{slices.Clone(from.Key()), slices.Clone(from.Value()), from.RID()}
 		t.ahead = append(t.ahead, e)
 		if t.needs == nil || t.needs(e.rid) {
 			rids = append(rids, e.rid)

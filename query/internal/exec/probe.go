@@ -43,12 +43,12 @@ func usual() *AccessPathLimits {
 		Trial: 2048, Share: 20, Patience: 16, Groups: 16_384}
 }
 
-// accessPathProbes chooses among the access paths of one source by reading the first entries of each, to find
-// one that lists few documents.
-type accessPathProbes struct {
+// accessPathChooser chooses among the access paths of one source by reading the first entries of each, to
+// find one that lists few documents.
+type accessPathChooser struct {
 	x     *Execution
 	src   source.Source
-	paths []*accessPath
+	paths []*candidateAccessPath
 	most  int // entries to read of each path; fewer if the path ends
 	held  int // memory in bytes
 }
@@ -56,15 +56,15 @@ type accessPathProbes struct {
 // newProbes returns probes of those access paths of the plan for which the function leave returns true; of
 // all access paths if leave is nil. If the scope is one logical partition, the posting list of the
 // partition is an access path too.
-func (x *Execution) newProbes(src source.Source, leave func(plan.IndexAccess) bool) *accessPathProbes {
-	p := &accessPathProbes{x: x, src: src}
+func (x *Execution) newProbes(src source.Source, leave func(plan.IndexAccess) bool) *accessPathChooser {
+	p := &accessPathChooser{x: x, src: src}
 	for _, a := range x.Plan.AccessPaths {
 		if leave == nil || leave(a) {
-			p.paths = append(p.paths, &accessPath{access: a, next: x.steppers(src, a)})
+			p.paths = append(p.paths, &candidateAccessPath{access: a, next: x.steppers(src, a)})
 		}
 	}
 	if isScoped(src) {
-		p.paths = append(p.paths, &accessPath{next: []func() entryStepper{func() entryStepper {
+		p.paths = append(p.paths, &candidateAccessPath{next: []func() entryStepper{func() entryStepper {
 			posting, _ := src.Partition()
 			return postingStepper{posting}
 		}}})
@@ -75,8 +75,8 @@ func (x *Execution) newProbes(src source.Source, leave func(plan.IndexAccess) bo
 // count reads index entries of all access paths, some of each in turn, until one path has been read
 // completely or the given number of entries (most) has been read of each. It reports whether one has been
 // read completely.
-func (p *accessPathProbes) count(most int) (bool, error) {
-	if !slices.ContainsFunc(p.paths, func(w *accessPath) bool { return !w.testsTerms() }) {
+func (p *accessPathChooser) count(most int) (bool, error) {
+	if !slices.ContainsFunc(p.paths, func(w *candidateAccessPath) bool { return !w.testsTerms() }) {
 		most *= testedFactor
 	}
 	for step := 32; p.most < most && len(p.paths) > 0 && !p.ended(); step *= 2 {
@@ -105,8 +105,8 @@ func (p *accessPathProbes) count(most int) (bool, error) {
 const testedFactor = 100
 
 // dropUseless drops the paths that do not narrow the search.
-func (p *accessPathProbes) dropUseless() (err error) {
-	p.paths = slices.DeleteFunc(p.paths, func(w *accessPath) bool {
+func (p *accessPathChooser) dropUseless() (err error) {
+	p.paths = slices.DeleteFunc(p.paths, func(w *candidateAccessPath) bool {
 		vain := w.isUseless()
 		if vain {
 			err = errors.Join(err, w.close())
@@ -118,7 +118,7 @@ func (p *accessPathProbes) dropUseless() (err error) {
 
 // countOn continues to count the index entries of each access path that has not been read to its end, until
 // the given number of entries (most) has been read of each.
-func (p *accessPathProbes) countOn(most int) error {
+func (p *accessPathChooser) countOn(most int) error {
 	for _, w := range p.paths {
 		if err := p.read(w, most-w.read); err != nil {
 			return err
@@ -127,7 +127,7 @@ func (p *accessPathProbes) countOn(most int) error {
 	return nil
 }
 
-func (p *accessPathProbes) read(w *accessPath, n int) error {
+func (p *accessPathChooser) read(w *candidateAccessPath, n int) error {
 	before := cap(w.rids)
 	if err := w.more(p.x, n); err != nil {
 		return err
@@ -136,16 +136,16 @@ func (p *accessPathProbes) read(w *accessPath, n int) error {
 	return p.x.Run.Err
 }
 
-func (p *accessPathProbes) ended() bool {
-	return slices.ContainsFunc(p.paths, func(w *accessPath) bool { return w.done })
+func (p *accessPathChooser) ended() bool {
+	return slices.ContainsFunc(p.paths, func(w *candidateAccessPath) bool { return w.done })
 }
 
 // rids returns the sorted intersection of all access paths that have been read completely. At least one must
 // have been.
-func (p *accessPathProbes) rids() []uint64 {
+func (p *accessPathChooser) rids() []uint64 {
 	var all []uint64
 	first := true
-	slices.SortFunc(p.paths, func(a, b *accessPath) int { return len(a.rids) - len(b.rids) })
+	slices.SortFunc(p.paths, func(a, b *candidateAccessPath) int { return len(a.rids) - len(b.rids) })
 	for _, w := range p.paths {
 		if !w.done {
 			continue
@@ -172,7 +172,7 @@ func common(a, b []uint64) (both []uint64) {
 	return both
 }
 
-func (p *accessPathProbes) close() (err error) {
+func (p *accessPathChooser) close() (err error) {
 	for _, w := range p.paths {
 		if e := w.close(); err == nil {
 			err = e
@@ -182,10 +182,10 @@ func (p *accessPathProbes) close() (err error) {
 }
 
 // release returns the memory of rids that are no longer used.
-func (p *accessPathProbes) release() { p.x.Run.Used -= p.held; p.held = 0 }
+func (p *accessPathChooser) release() { p.x.Run.Used -= p.held; p.held = 0 }
 
 // note records the choice for Explain, if the run is traced.
-func (p *accessPathProbes) note(how string) {
+func (p *accessPathChooser) note(how string) {
 	if !p.x.Opts.Trace {
 		return
 	}
@@ -232,13 +232,13 @@ func (x *Execution) pick(src source.Source, every bool) (_ source.PostingIterato
 	switch {
 	case len(p.paths) == 0, len(p.paths) == 1 && p.paths[0].access == nil: // a scan uses the posting list itself
 		return nil, false, nil
-	case !slices.ContainsFunc(p.paths, func(w *accessPath) bool { return !w.lists() }):
+	case !slices.ContainsFunc(p.paths, func(w *candidateAccessPath) bool { return !w.lists() }):
 		return p.lists()
 	}
 	most := x.tune.Gather
 	if every {
 		most = x.tune.Every
-	} else if slices.ContainsFunc(p.paths, (*accessPath).lists) {
+	} else if slices.ContainsFunc(p.paths, (*candidateAccessPath).lists) {
 		most = x.tune.Probe
 	}
 	ended, err := p.count(most)
@@ -261,7 +261,7 @@ func (x *Execution) pick(src source.Source, every bool) (_ source.PostingIterato
 
 // lists intersects the posting lists alone. It returns false if the only posting list is the one of the
 // logical partition, which a scan uses anyway.
-func (p *accessPathProbes) lists() (source.PostingIterator, bool, error) {
+func (p *accessPathChooser) lists() (source.PostingIterator, bool, error) {
 	var list []source.PostingIterator
 	for _, w := range p.paths {
 		if w.access != nil && w.lists() && len(list) < plan.MaxOpen {
@@ -286,7 +286,7 @@ func (p *accessPathProbes) lists() (source.PostingIterator, bool, error) {
 // shortest returns the rids that are in all access paths that have been read completely. If they are many, it
 // also intersects them, while they are iterated, with the posting lists that have not been read, so that
 // fewer documents are read.
-func (p *accessPathProbes) shortest() source.PostingIterator {
+func (p *accessPathChooser) shortest() source.PostingIterator {
 	rids := p.rids()
 	var first source.PostingIterator = &SortedRIDs{Rids: rids, release: p.release}
 	p.note("rids, " + strconv.Itoa(len(rids)))

@@ -22,7 +22,7 @@ func (m *allowedRIDs) has(rid uint64) bool {
 }
 
 // openOrder opens the documents of a source in the order of the query.
-func (x *Execution) openOrder(src source.Source, source int) (orderedDocuments, error) {
+func (x *Execution) openOrder(src source.Source, source int) (orderedDocumentIterator, error) {
 	o := x.Plan.Order
 	if b := x.leftOrder(src, source); b != nil {
 		return b, nil
@@ -101,9 +101,10 @@ func (x *Execution) recent(src source.Source) *plan.OrderedIndexScan {
 func unrouted(k *bind.OrderKey) bool { return k.Route == nil }
 
 // sortOf sorts the documents of rids that come after an entry.
-func (x *Execution) sortOf(src source.Source, at int, rids []uint64, after *sortEntry) *sortedBatch {
+func (x *Execution) sortOf(src source.Source, at int, rids []uint64,
+	after *sortEntry) *sortedDocumentIterator {
 	b := x.newBatch(src, at, func() (source.DocumentIterator, error) {
-		return &fetchedDocuments{x: x, src: src, rids: &SortedRIDs{Rids: rids}, skip: x.skip}, nil
+		return &ridListDocumentIterator{x: x, src: src, rids: &SortedRIDs{Rids: rids}, skip: x.skip}, nil
 	})
 	b.after = after
 	return b
@@ -118,27 +119,28 @@ func isScoped(src source.Source) bool {
 	return ok
 }
 
-// adaptiveIndexWalk iterates over documents by a walk over an index in the order of the query. If the walk
-// skips too many entries, it is replaced by a sort of the matching documents.
-type adaptiveIndexWalk struct {
+// indexWalkWithSortFallback iterates over documents by a walk over an index in the order of the query. If the
+// walk skips too many entries, it is replaced by a sort of the matching documents.
+type indexWalkWithSortFallback struct {
 	x      *Execution
 	src    source.Source
 	source int
 	wk     *indexWalker
-	sort   *sortedBatch
+	sort   *sortedDocumentIterator
 	last   *sortEntry // last entry returned by the walk
 }
 
-func (x *Execution) watch(src source.Source, source int, w *plan.OrderedIndexScan) *adaptiveIndexWalk {
+func (x *Execution) watch(src source.Source, source int,
+	w *plan.OrderedIndexScan) *indexWalkWithSortFallback {
 	wk := x.newWalk(src, source, w)
 	within := w != x.Plan.Order.Walk // the walk covers only the partition
 	if len(x.Plan.AccessPaths) > 0 || !within && isScoped(src) {
 		wk.maxSkips = x.tune.Walk
 	}
-	return &adaptiveIndexWalk{x: x, src: src, source: source, wk: wk}
+	return &indexWalkWithSortFallback{x: x, src: src, source: source, wk: wk}
 }
 
-func (w *adaptiveIndexWalk) Next() (bool, error) {
+func (w *indexWalkWithSortFallback) Next() (bool, error) {
 	for {
 		if w.sort != nil {
 			return w.sort.Next()
@@ -175,7 +177,7 @@ func keptEntry(old, e *sortEntry) *sortEntry {
 // turn is called when the walk has skipped too many entries (AccessPathLimits.Patience). If an access path
 // lists few documents, it restricts the walk to these documents or, if a page can sort them, replaces the
 // walk by a sort.
-func (w *adaptiveIndexWalk) turn() error {
+func (w *indexWalkWithSortFallback) turn() error {
 	x, wk := w.x, w.wk
 	wk.passed, wk.maxSkips, wk.wanted = 0, 0, x.page.Stats.Matched
 	if wk.allowed == nil {
@@ -199,14 +201,14 @@ func (w *adaptiveIndexWalk) turn() error {
 	return wk.close()
 }
 
-func (w *adaptiveIndexWalk) at() (*sortEntry, source.Document) {
+func (w *indexWalkWithSortFallback) at() (*sortEntry, source.Document) {
 	if w.sort != nil {
 		return w.sort.at()
 	}
 	return w.wk.at()
 }
 
-func (w *adaptiveIndexWalk) close() error {
+func (w *indexWalkWithSortFallback) close() error {
 	if w.sort != nil {
 		return w.sort.close()
 	}

@@ -7,9 +7,10 @@ import (
 	"slices"
 )
 
-// accessPath is one way to find the documents of a source that may match: an access of the plan to an
-// index, or the posting list of the partition key. It holds the rids that have been read so far.
-type accessPath struct {
+// candidateAccessPath is one way to find the documents of a source that may match, among which a page
+// chooses: an access of the plan to an index, or the posting list of the partition key. It holds the rids
+// that have been read so far.
+type candidateAccessPath struct {
 	access plan.IndexAccess // nil: the posting list of the partition key
 	rids   []uint64         // read so far, in the order of reading
 	read   int              // entries, including those that a test dropped
@@ -18,7 +19,7 @@ type accessPath struct {
 	at     entryStepper
 }
 
-func (w *accessPath) String() string {
+func (w *candidateAccessPath) String() string {
 	if w.access == nil {
 		return "partition"
 	}
@@ -27,13 +28,13 @@ func (w *accessPath) String() string {
 
 // isUseless reports whether testing each index term of this access path drops too few entries to be worth its
 // cost.
-func (w *accessPath) isUseless() bool {
+func (w *candidateAccessPath) isUseless() bool {
 	return w.testsTerms() && !w.done && w.read >= testMost && 2*len(w.rids) > w.read
 }
 
 // testsTerms reports whether the access path reads the index entries of all values at its path, so that
 // only the test of each value excludes documents.
-func (w *accessPath) testsTerms() bool {
+func (w *candidateAccessPath) testsTerms() bool {
 	s, ok := w.access.(*plan.SpansAccess)
 	return ok && s.Whole
 }
@@ -42,7 +43,7 @@ func (w *accessPath) testsTerms() bool {
 // more than half of them have passed.
 const testMost = 1000
 
-func (w *accessPath) lists() bool { return w.access == nil || w.access.Lists() }
+func (w *candidateAccessPath) lists() bool { return w.access == nil || w.access.Lists() }
 
 // entryStepper reads the index entries of one access path, one at each call of step.
 type entryStepper interface {
@@ -64,7 +65,7 @@ func (s postingStepper) step() (uint64, bool, bool) {
 
 // keyRangeStepper reads the rids of a range of index keys. sieve tests the terms; nil: all pass.
 type keyRangeStepper struct {
-	source.TermIterator
+	source.IndexEntryIterator
 	sieve *termFilter
 }
 
@@ -80,24 +81,24 @@ func (s keyRangeStepper) step() (uint64, bool, bool) {
 	return s.RID(), true, true
 }
 
-// multiKeyStepper reads the index entries of a list of keys with one iterator over the index, in the order of
+// keyListStepper reads the index entries of a list of keys with one iterator over the index, in the order of
 // the keys.
-type multiKeyStepper struct {
-	source.TermIterator
-	seek source.SeekableTermIterator // Terms; nil: it cannot seek
-	keys [][]byte                    // sorted; keys before the current entry are removed
-	far  bool                        // the walk has not reached the first key yet
+type keyListStepper struct {
+	source.IndexEntryIterator
+	seek source.SeekableIndexEntryIterator // Terms; nil: it cannot seek
+	keys [][]byte                          // sorted; keys before the current entry are removed
+	far  bool                              // the walk has not reached the first key yet
 }
 
 func newKeysStepper(src source.Source, keys [][]byte) entryStepper {
 	keys = slices.Clone(keys)
 	slices.SortFunc(keys, bytes.Compare)
 	terms := src.Terms(keys[0], append(bytes.Clone(keys[len(keys)-1]), 0xFF), false)
-	seek, _ := terms.(source.SeekableTermIterator)
-	return &multiKeyStepper{TermIterator: terms, seek: seek, keys: keys}
+	seek, _ := terms.(source.SeekableIndexEntryIterator)
+	return &keyListStepper{IndexEntryIterator: terms, seek: seek, keys: keys}
 }
 
-func (s *multiKeyStepper) step() (rid uint64, ok, more bool) {
+func (s *keyListStepper) step() (rid uint64, ok, more bool) {
 	for len(s.keys) > 0 {
 		if s.far && s.seek != nil {
 			more = s.seek.Seek(s.keys[0])
@@ -146,7 +147,7 @@ func (x *Execution) steppers(src source.Source, a plan.IndexAccess) (list []func
 }
 
 // more reads up to n more entries.
-func (w *accessPath) more(x *Execution, n int) error {
+func (w *candidateAccessPath) more(x *Execution, n int) error {
 	for n > 0 && !w.done {
 		if w.at == nil {
 			if w.done = len(w.next) == 0; w.done {
@@ -173,7 +174,7 @@ func (w *accessPath) more(x *Execution, n int) error {
 	return nil
 }
 
-func (w *accessPath) close() (err error) {
+func (w *candidateAccessPath) close() (err error) {
 	if w.at != nil {
 		err = w.at.Close()
 	}

@@ -42,9 +42,9 @@ type rankScoreState struct {
 	indexed []textScores // scores by source, if they were computed from the index
 }
 
-// rankedDocument is a document with its scores. For a text it first holds the length and the count of each
-// term, from which the score is computed later.
-type rankedDocument struct {
+// documentRankScores holds the scores of a document, one for each score of ORDER BY RANK. For a text it first
+// holds the length and the count of each term, from which the score is computed later.
+type documentRankScores struct {
 	source int
 	rid    uint64
 	scores []float64 // NaN: none
@@ -82,14 +82,15 @@ func (x *Execution) rankRows(row func() bool) error {
 		documents[i].score(parts, scores)
 	}
 	x.fuse(documents, parts)
-	slices.SortStableFunc(documents, func(a, b rankedDocument) int { return cmp.Compare(b.fused, a.fused) })
+	slices.SortStableFunc(documents,
+		func(a, b documentRankScores) int { return cmp.Compare(b.fused, a.fused) })
 	_, err = x.emitRanked(documents, row)
 	return err
 }
 
 // emitRanked makes each of the sorted documents the current one and calls row. more is false if row has
 // returned false.
-func (x *Execution) emitRanked(documents []rankedDocument, row func() bool) (more bool, err error) {
+func (x *Execution) emitRanked(documents []documentRankScores, row func() bool) (more bool, err error) {
 	for _, d := range documents {
 		found, live, err := x.sources[d.source].Fetch(d.rid)
 		if err != nil {
@@ -109,8 +110,8 @@ func (x *Execution) emitRanked(documents []rankedDocument, row func() bool) (mor
 // rankedDocuments returns the documents that match the conditions, in the order of sources and rids. Each
 // has its distances and, if the texts are indexed, its text scores. If they are not indexed, each document
 // has the counts of its texts instead, and the statistics of all texts are stored in parts.
-func (x *Execution) rankedDocuments(parts []rankScoreState, indexed bool) ([]rankedDocument, error) {
-	var list []rankedDocument
+func (x *Execution) rankedDocuments(parts []rankScoreState, indexed bool) ([]documentRankScores, error) {
+	var list []documentRankScores
 	for i, src := range x.sources {
 		docs := source.DocumentIterator(nil)
 		if indexed {
@@ -131,7 +132,7 @@ func (x *Execution) rankedDocuments(parts []rankScoreState, indexed bool) ([]ran
 }
 
 func (x *Execution) rankSource(source int, docs source.DocumentIterator, parts []rankScoreState,
-	gather bool) (list []rankedDocument,
+	gather bool) (list []documentRankScores,
 	err error) {
 	defer func() {
 		if e := docs.Close(); err == nil {
@@ -142,7 +143,7 @@ func (x *Execution) rankSource(source int, docs source.DocumentIterator, parts [
 		passes := x.enter(docs.Document(), x.Plan.Rows) && x.hasRow()
 		x.Plan.Rows.BindPaths(x.f)
 		if passes || gather {
-			d := rankedDocument{source: source, rid: x.f.Item.RID()}
+			d := documentRankScores{source: source, rid: x.f.Item.RID()}
 			for i := range parts {
 				x.measure(&d, &parts[i], gather)
 			}
@@ -167,7 +168,7 @@ func (x *Execution) hasRow() bool {
 // measure appends to d what one score of ORDER BY RANK needs of the current document: the distance of its
 // vector, or the length of its text and how often the text has each term. If gather is set, it also adds the
 // text to the statistics.
-func (x *Execution) measure(d *rankedDocument, r *rankScoreState, gather bool) {
+func (x *Execution) measure(d *documentRankScores, r *rankScoreState, gather bool) {
 	if r.Text == nil {
 		score := math.NaN()
 		if v := r.Score(x.f); v.Kind() == jsondoc.Number {
@@ -208,7 +209,7 @@ func (c *textCollectionStats) add(length int, counts []int) {
 
 // score computes the document's text scores for ORDER BY RANK (BM25) from the length of each text and the
 // counts of the terms in it.
-func (d *rankedDocument) score(parts []rankScoreState, scores []lang.BM25) {
+func (d *documentRankScores) score(parts []rankScoreState, scores []lang.BM25) {
 	for i := range parts {
 		if r := &parts[i]; r.Text != nil && r.Valid && d.length[i] >= 0 {
 			d.scores[i] = scores[i].Score(d.length[i], d.counts[i])
@@ -228,7 +229,7 @@ func (x *Execution) mostRanked() int {
 
 // fuse computes the fused score of each document; greater is better. Documents that were not selected by any
 // score come last.
-func (x *Execution) fuse(list []rankedDocument, parts []rankScoreState) {
+func (x *Execution) fuse(list []documentRankScores, parts []rankScoreState) {
 	order := make([]int, len(list))
 	for i := range list {
 		order[i] = i

@@ -231,7 +231,7 @@ func (x *Execution) similarWords(src source.Source, path index.Path, word string
 			}
 		} else if same++; same == nexts && err == nil { // many texts have this word
 			behind := append(bytes.Clone(last), 0xFF)
-			if s, ok := terms.(source.SeekableTermIterator); ok {
+			if s, ok := terms.(source.SeekableIndexEntryIterator); ok {
 				if !s.Seek(behind) {
 					break
 				}

@@ -34,15 +34,15 @@ func (s scoredDocument) before(o scoredDocument) bool {
 		cmp.Compare(s.rid, o.rid)) < 0
 }
 
-// topRankedDocuments iterates over the documents that match the conditions, best scores first. Next makes the
-// document that it returns the current one.
-type topRankedDocuments struct {
+// rankedDocumentIterator iterates over the documents that match the conditions, best scores first. Next makes
+// the document that it returns the current one.
+type rankedDocumentIterator struct {
 	x *Execution
 	r *rankScoreState
 	// the documents that can match the conditions, by source; nil: they are unknown or many
 	allowed [][]uint64
 	heap    heap.Heap[scoredDocument]
-	near    []*vectorDistances // distances that come after those in the heap, by source
+	near    []*nearestVectorIterator // distances that come after those in the heap, by source
 	rest    source.DocumentIterator
 	at      int  // the source of rest
 	zero    bool // rest returns texts that score 0; if not set, documents without a score
@@ -50,8 +50,8 @@ type topRankedDocuments struct {
 
 // newTopRanked returns the iterator for one score of ORDER BY RANK, or nil if the index for this score cannot
 // be used.
-func (x *Execution) newTopRanked(r *rankScoreState, only [][]uint64) (*topRankedDocuments, error) {
-	b := &topRankedDocuments{x: x, r: r, allowed: only,
+func (x *Execution) newTopRanked(r *rankScoreState, only [][]uint64) (*rankedDocumentIterator, error) {
+	b := &rankedDocumentIterator{x: x, r: r, allowed: only,
 		heap: heap.Heap[scoredDocument]{Before: scoredDocument.before}, zero: r.Text != nil}
 	for i, src := range x.sources {
 		if r.Text != nil {
@@ -77,7 +77,7 @@ func (x *Execution) newTopRanked(r *rankScoreState, only [][]uint64) (*topRanked
 }
 
 // addTexts adds to the heap the texts of one source that have any of the terms, with their scores.
-func (b *topRankedDocuments) addTexts(source int) {
+func (b *rankedDocumentIterator) addTexts(source int) {
 	s := &b.r.indexed[source]
 	for i, rid := range s.rids {
 		if b.allowed != nil {
@@ -91,7 +91,7 @@ func (b *topRankedDocuments) addTexts(source int) {
 
 // refill adds the source's next document in the order of the distance of vectors to the heap. It does
 // nothing if the documents are not found by an index of vectors.
-func (b *topRankedDocuments) refill(source int) error {
+func (b *rankedDocumentIterator) refill(source int) error {
 	if b.near == nil {
 		return nil
 	}
@@ -102,7 +102,7 @@ func (b *topRankedDocuments) refill(source int) error {
 	return err
 }
 
-func (b *topRankedDocuments) Next() (s scoredDocument, ok bool, err error) {
+func (b *rankedDocumentIterator) Next() (s scoredDocument, ok bool, err error) {
 	x := b.x
 	for len(b.heap.List) > 0 {
 		s := b.heap.Pop()
@@ -134,7 +134,7 @@ func (b *topRankedDocuments) Next() (s scoredDocument, ok bool, err error) {
 
 // nextOfRest returns the next document that was not in the heap. ok is false if the current source has no
 // more such documents.
-func (b *topRankedDocuments) nextOfRest() (s scoredDocument, ok bool, err error) {
+func (b *rankedDocumentIterator) nextOfRest() (s scoredDocument, ok bool, err error) {
 	x := b.x
 	if b.at == len(x.sources) {
 		return s, false, nil
@@ -160,7 +160,7 @@ func (b *topRankedDocuments) nextOfRest() (s scoredDocument, ok bool, err error)
 // wants reports whether the current document belongs to those that are returned after the scored documents
 // of the heap. First, while zero is set, these are texts without any of the terms, whose score is 0; then
 // the documents without a score.
-func (b *topRankedDocuments) wants() bool {
+func (b *rankedDocumentIterator) wants() bool {
 	x := b.x
 	x.Plan.Rows.BindPaths(x.f)
 	if b.r.Text == nil {
@@ -172,10 +172,11 @@ func (b *topRankedDocuments) wants() bool {
 
 // openRest opens an iterator that includes all documents that were not in the heap. It reads all texts,
 // unless a condition narrows them down.
-func (b *topRankedDocuments) openRest(src source.Source) (source.DocumentIterator, error) {
+func (b *rankedDocumentIterator) openRest(src source.Source) (source.DocumentIterator, error) {
 	x := b.x
 	if b.allowed != nil {
-		return &fetchedDocuments{x: x, src: src, rids: &SortedRIDs{Rids: b.allowed[b.at]}, skip: x.skip}, nil
+		rids := &SortedRIDs{Rids: b.allowed[b.at]}
+		return &ridListDocumentIterator{x: x, src: src, rids: rids, skip: x.skip}, nil
 	}
 	partition, scoped := src.Partition()
 	if scoped {
@@ -187,10 +188,10 @@ func (b *topRankedDocuments) openRest(src source.Source) (source.DocumentIterato
 		return x.candidates(src, 0, false)
 	}
 	rids := src.Postings(x.Plan.Info.Index.TextKey(b.r.Path, ""))
-	return &fetchedDocuments{x: x, src: src, rids: rids, skip: x.skip}, nil
+	return &ridListDocumentIterator{x: x, src: src, rids: rids, skip: x.skip}, nil
 }
 
-func (b *topRankedDocuments) close() (err error) {
+func (b *rankedDocumentIterator) close() (err error) {
 	if b.rest != nil {
 		err = b.rest.Err()
 		if e := b.rest.Close(); err == nil {
@@ -209,7 +210,7 @@ func (x *Execution) rankFromIndex(parts []rankScoreState, row func() bool) (done
 	if err != nil {
 		return false, err
 	}
-	var list []*topRankedDocuments
+	var list []*rankedDocumentIterator
 	defer func() {
 		for _, b := range list {
 			if e := b.close(); err == nil {
@@ -237,8 +238,8 @@ func (x *Execution) rankFromIndex(parts []rankScoreState, row func() bool) (done
 
 // fuseBest fuses the best documents by each score. It reads as many documents as fuse selects, so the result
 // is the same as if all were scored.
-func (x *Execution) fuseBest(list []*topRankedDocuments, parts []rankScoreState, row func() bool) error {
-	var found []rankedDocument
+func (x *Execution) fuseBest(list []*rankedDocumentIterator, parts []rankScoreState, row func() bool) error {
+	var found []documentRankScores
 	seen := map[scoredDocument]bool{}
 	all := false // all documents that match the conditions have been found
 	for _, b := range list {
@@ -255,7 +256,7 @@ func (x *Execution) fuseBest(list []*topRankedDocuments, parts []rankScoreState,
 				continue
 			}
 			seen[s] = true
-			d := rankedDocument{source: s.source, rid: s.rid}
+			d := documentRankScores{source: s.source, rid: s.rid}
 			x.Plan.Rows.BindPaths(x.f)
 			for i := range parts {
 				x.measure(&d, &parts[i], false)
@@ -264,11 +265,11 @@ func (x *Execution) fuseBest(list []*topRankedDocuments, parts []rankScoreState,
 			found = append(found, d)
 		}
 	}
-	slices.SortFunc(found, func(a, b rankedDocument) int {
+	slices.SortFunc(found, func(a, b documentRankScores) int {
 		return cmp.Or(cmp.Compare(a.source, b.source), cmp.Compare(a.rid, b.rid))
 	})
 	x.fuse(found, parts)
-	slices.SortStableFunc(found, func(a, b rankedDocument) int { return cmp.Compare(b.fused, a.fused) })
+	slices.SortStableFunc(found, func(a, b documentRankScores) int { return cmp.Compare(b.fused, a.fused) })
 	more, err := x.emitRanked(found, row)
 	if err != nil || !more || all {
 		return err

@@ -9,10 +9,10 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/queryerror"
 )
 
-// ResumePosition is the position at which the rows of a query with ORDER BY begin. A client that merges
+// OrderByStartPosition is the position at which the rows of a query with ORDER BY begin. A client that merges
 // ranges uses it for a range of which it has no continuation token: it then gives the last row that it has
 // returned, which may be from another range.
-type ResumePosition struct {
+type OrderByStartPosition struct {
 	Values []eval.OrderValue // ORDER BY values of that row, one for each key
 	// begin at the row of this document among the rows with these values; 0: begin at the first of these
 	// rows or, with Exclude, after the last
@@ -21,7 +21,7 @@ type ResumePosition struct {
 }
 
 // resumeAt moves the beginning of the page to r.
-func (x *Execution) resumeAt(r *ResumePosition) error {
+func (x *Execution) resumeAt(r *OrderByStartPosition) error {
 	if x.Plan.Form != cursor.Sorting || x.Plan.Order.Distinct > 0 {
 		return queryerror.Plain("A resume filter needs a query with ORDER BY and without DISTINCT.")
 	}

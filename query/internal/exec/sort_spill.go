@@ -10,14 +10,14 @@ import (
 
 // sortAll sorts the documents of a source. The first page keeps only the documents that it needs, in memory.
 // A later page sorts all of them, in files if they are many, and the pages after it continue there.
-func (x *Execution) sortAll(src source.Source, at int) *sortedBatch {
+func (x *Execution) sortAll(src source.Source, at int) *sortedDocumentIterator {
 	b := x.newBatch(src, at, func() (source.DocumentIterator, error) { return x.candidates(src, 0, true) })
 	b.whole = true
 	return b
 }
 
 // leftOrder continues with the documents that the previous page sorted; nil: there are none.
-func (x *Execution) leftOrder(src source.Source, source int) *sortedBatch {
+func (x *Execution) leftOrder(src source.Source, source int) *sortedDocumentIterator {
 	if x.spilled == nil || len(x.spilled.sorted) <= source || x.spilled.sorted[source] == nil {
 		return nil
 	}
@@ -28,7 +28,7 @@ func (x *Execution) leftOrder(src source.Source, source int) *sortedBatch {
 
 // many reports whether all documents should be sorted at once. This is so if the source has been read
 // before, by this page or an earlier one, and the query needs more documents than a page or a batch holds.
-func (b *sortedBatch) many() bool {
+func (b *sortedDocumentIterator) many() bool {
 	x := b.x
 	if !b.whole || x.Run.Env.Temp == nil || !b.begun && !x.from.Begun {
 		return false
@@ -38,7 +38,7 @@ func (b *sortedBatch) many() bool {
 }
 
 // fillSpilled sorts, with temporary files, all documents that come after those already returned.
-func (b *sortedBatch) fillSpilled() (err error) {
+func (b *sortedDocumentIterator) fillSpilled() (err error) {
 	x := b.x
 	budget := x.Run.LimitHeld() / 8
 	x.Run.Hold(&b.held, budget, "ORDER BY")
@@ -95,7 +95,7 @@ func (x *Execution) ridKey(rid uint64) uint64 {
 }
 
 // nextSpilled moves to the next document if the sorted documents are in files. It returns false at the end.
-func (b *sortedBatch) nextSpilled() (bool, error) {
+func (b *sortedDocumentIterator) nextSpilled() (bool, error) {
 	if b.it == nil {
 		x := b.x
 		x.Run.Hold(&b.held, -b.held, "ORDER BY")
@@ -130,7 +130,7 @@ func (b *sortedBatch) nextSpilled() (bool, error) {
 
 // close passes the files with the sorted documents on to the next page, or deletes them if no page
 // follows.
-func (b *sortedBatch) close() error {
+func (b *sortedDocumentIterator) close() error {
 	if b.it == nil {
 		return nil
 	}

@@ -17,8 +17,8 @@ type spilledRows struct {
 	asked   uint64
 	version string
 
-	groups *eval.SpilledGroups // of GROUP BY, in the order of their keys
-	rows   *spill.Iterator     // of the blocking form: finished rows
+	groups *eval.SpilledGroupReader // of GROUP BY, in the order of their keys
+	rows   *spill.Iterator          // of the blocking form: finished rows
 	sorted []*spill.Iterator
 }
 
@@ -118,7 +118,7 @@ func (x *Execution) version() (string, bool) {
 // the next page: the group for which fn returned false and all groups after it. It stores them only if g
 // holds all groups.
 func (x *Execution) eachGroup(g *eval.Grouper, fn func() bool) (more bool) {
-	var rest *eval.SpilledGroups
+	var rest *eval.SpilledGroupReader
 	if g.Runs != nil {
 		rest = g.Merged()
 		defer func() {
@@ -145,7 +145,7 @@ func (x *Execution) eachGroup(g *eval.Grouper, fn func() bool) (more bool) {
 
 // showGroups makes each group in the temporary files the current one and calls fn, until fn returns false.
 // The next page then begins with that group.
-func (x *Execution) showGroups(g *eval.Grouper, rest *eval.SpilledGroups, fn func() bool) bool {
+func (x *Execution) showGroups(g *eval.Grouper, rest *eval.SpilledGroupReader, fn func() bool) bool {
 	one := rest.One
 	if one == nil {
 		one = rest.Next(g)
@@ -159,7 +159,7 @@ func (x *Execution) showGroups(g *eval.Grouper, rest *eval.SpilledGroups, fn fun
 }
 
 // writeGroups writes the groups that g has in memory. If that fails, the next page makes them again.
-func (x *Execution) writeGroups(g *eval.Grouper) *eval.SpilledGroups {
+func (x *Execution) writeGroups(g *eval.Grouper) *eval.SpilledGroupReader {
 	sorter := x.Run.Env.Temp.NewSorter(0, x.Run.Spend)
 	defer sorter.Close()
 	if g.WriteTo(sorter) != nil {
@@ -169,7 +169,7 @@ func (x *Execution) writeGroups(g *eval.Grouper) *eval.SpilledGroups {
 	if err != nil {
 		return nil
 	}
-	return &eval.SpilledGroups{It: it}
+	return &eval.SpilledGroupReader{It: it}
 }
 
 // moreGroups calls row for the groups that the previous page stored. It returns false if row has returned

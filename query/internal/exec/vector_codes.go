@@ -48,7 +48,7 @@ func (e DocumentDistance) before(o DocumentDistance) bool {
 // walkCodes reads the codes of all vectors, short approximations, and keeps as candidates the vectors that
 // may be nearest to the query's vector among those not returned yet. usable is false if the source cannot
 // read the codes or a code is invalid.
-func (d *vectorDistances) walkCodes() (usable bool, err error) {
+func (d *nearestVectorIterator) walkCodes() (usable bool, err error) {
 	r := &d.candidates
 	from, again := r.behind, r.begun
 	r.begun, r.cut, r.Before, r.List = true, false, DocumentDistance.before, r.List[:0]
@@ -108,7 +108,7 @@ func leastDistance(v *plan.VectorOrder, code []byte) (distance float64, ok bool)
 // settle computes exact distances of candidates, the one with the lowest lower bound first, until the
 // nearest vector found is nearer than the lower bounds of all other vectors, so that it is the next result.
 // If too many candidates have been looked at, it reads all vectors.
-func (d *vectorDistances) settle() error {
+func (d *nearestVectorIterator) settle() error {
 	r := &d.candidates
 	for r.begun {
 		next := r.behind
@@ -138,7 +138,7 @@ func (d *vectorDistances) settle() error {
 }
 
 // lookAt reads the whole vector of a document from the index and computes its exact distance.
-func (d *vectorDistances) lookAt(rid uint64) error {
+func (d *nearestVectorIterator) lookAt(rid uint64) error {
 	d.x.Run.Use(8, "ORDER BY")
 	d.candidates.looked = append(d.candidates.looked, rid)
 	value, ok, err := d.src.(source.IndexEntryReader).Value(d.v.Key, rid)
@@ -152,7 +152,7 @@ func (d *vectorDistances) lookAt(rid uint64) error {
 }
 
 // readAll reads all vectors that lookAt has not read yet, and computes their exact distances.
-func (d *vectorDistances) readAll() error {
+func (d *nearestVectorIterator) readAll() error {
 	looked := d.candidates.looked
 	slices.Sort(looked)
 	d.candidates = vectorCandidates{}

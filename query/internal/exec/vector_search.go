@@ -29,10 +29,10 @@ type DocumentDistance struct {
 // query.
 const estimateSize = 16
 
-// vectorDistances iterates over the vectors of a source in the order of their distance from a query's vector.
-// It leaves out vectors without a distance. The vectors may belong to documents that are dead or outside the
-// scope.
-type vectorDistances struct {
+// nearestVectorIterator iterates over the vectors of a source in the order of their distance from a query's
+// vector. It leaves out vectors without a distance. The vectors may belong to documents that are dead or
+// outside the scope.
+type nearestVectorIterator struct {
 	x          *Execution
 	src        source.Source
 	v          *plan.VectorOrder
@@ -47,9 +47,8 @@ type vectorDistances struct {
 // is set, the latest of equally distant documents comes first. The result is nil if the index has vectors of
 // another length than the query's, or too many.
 func (x *Execution) OpenDistances(src source.Source, v *plan.VectorOrder, only *allowedRIDs,
-	latest bool) (*vectorDistances,
-	error) {
-	d := &vectorDistances{x: x, src: src, v: v, allowed: only}
+	latest bool) (*nearestVectorIterator, error) {
+	d := &nearestVectorIterator{x: x, src: src, v: v, allowed: only}
 	d.exact.Before = func(a, b DocumentDistance) bool {
 		c := cmp.Compare(a.distance, b.distance)
 		if c == 0 {
@@ -76,7 +75,7 @@ func (x *Execution) OpenDistances(src source.Source, v *plan.VectorOrder, only *
 
 // walk reads all vectors of the index and computes their distances from the query's vector. usable is
 // false if one has another length, or if there are too many; the query is then run without the index.
-func (d *vectorDistances) walk() (usable bool, err error) {
+func (d *nearestVectorIterator) walk() (usable bool, err error) {
 	var met []uint64
 	usable, err = d.each(d.v.Key, func(rid uint64, value []byte) (bool, error) {
 		if !d.allowed.has(rid) {
@@ -99,8 +98,8 @@ func (d *vectorDistances) walk() (usable bool, err error) {
 
 // each calls fn for each index entry of a key. It stops if fn returns an error or usable is false, and
 // returns what fn has returned.
-func (d *vectorDistances) each(key []byte, fn func(rid uint64, value []byte) (bool, error)) (usable bool,
-	err error) {
+func (d *nearestVectorIterator) each(key []byte,
+	fn func(rid uint64, value []byte) (bool, error)) (usable bool, err error) {
 	terms := d.src.Terms(key, append(bytes.Clone(key), 0xFF), false)
 	defer func() {
 		if e := terms.Close(); err == nil {
@@ -118,7 +117,7 @@ func (d *vectorDistances) each(key []byte, fn func(rid uint64, value []byte) (bo
 // lookUp reads from the index the vectors of the documents that can match the conditions, and computes
 // their distances from the query's vector. usable is false if one has another length, or if there are too
 // many; the query is then run without the index.
-func (d *vectorDistances) lookUp() (usable bool, err error) {
+func (d *nearestVectorIterator) lookUp() (usable bool, err error) {
 	for _, rid := range d.allowed.rids {
 		value, ok, err := d.src.(source.IndexEntryReader).Value(d.v.Key, rid)
 		if err != nil {
@@ -137,7 +136,7 @@ func (d *vectorDistances) lookUp() (usable bool, err error) {
 
 // take calculates the distance of one entry. usable is false if the vector has another length than the
 // query's vector, or if there are too many vectors.
-func (d *vectorDistances) take(rid uint64, value []byte) (usable bool, err error) {
+func (d *nearestVectorIterator) take(rid uint64, value []byte) (usable bool, err error) {
 	d.x.page.Stats.IndexEntries++
 	if err := d.x.pass(lang.EntryWork + len(value)); err != nil {
 		return false, err
@@ -159,7 +158,7 @@ func (d *vectorDistances) take(rid uint64, value []byte) (usable bool, err error
 }
 
 // Next returns the next document with its distance. ok is false at the end.
-func (d *vectorDistances) Next() (e DocumentDistance, ok bool, err error) {
+func (d *nearestVectorIterator) Next() (e DocumentDistance, ok bool, err error) {
 	if err := d.x.pass(lang.EntryWork); err != nil {
 		return e, false, err
 	}

@@ -43,8 +43,9 @@ type GatewayOptions struct {
 	Continued bool
 }
 
-// KeyRange is a range of effective partition keys, in hexadecimal. A point has equal ends, both inclusive.
-type KeyRange struct {
+// EffectivePartitionKeyRange is a range of effective partition keys, in hexadecimal. A point has equal ends,
+// both inclusive.
+type EffectivePartitionKeyRange struct {
 	Min          string `json:"min"`
 	Max          string `json:"max"`
 	MinInclusive bool   `json:"isMinInclusive"`
@@ -94,9 +95,9 @@ func newQueryInfo() *queryInfo {
 
 // Prepare makes the plan of a query. It reports the same errors as plan.Prepare, except for a missing index,
 // which the partition range reports. The error is a *queryerror.Error or, if the client lacks a feature, an
-// *UnsupportedError.
-func Prepare(text string, params []bind.Parameter, info bind.ContainerInfo, o GatewayOptions) (*GatewayPlan,
-	error) {
+// *MissingClientFeaturesError.
+func Prepare(text string, params []bind.Parameter, info bind.ContainerInfo,
+	o GatewayOptions) (*GatewayPlan, error) {
 	info.Index, info.Lenient = nil, true
 	b, err := bind.Text(text, params, &info, plan.FoldConstants)
 	if err != nil {
@@ -110,11 +111,11 @@ func Prepare(text string, params []bind.Parameter, info bind.ContainerInfo, o Ga
 }
 
 // Of makes the gateway plan of a planned query, which it does not change. It returns a *queryerror.Error if
-// clients cannot merge the rows, or an *UnsupportedError if the client lacks a feature.
+// clients cannot merge the rows, or an *MissingClientFeaturesError if the client lacks a feature.
 func Of(p *plan.Plan, o GatewayOptions) (*GatewayPlan, error) {
 	b := p.Written()
 	q := b.Q
-	g := &rewriter{Binder: b.Binder, q: q, top: b.Top, of: p.Top, info: newQueryInfo(),
+	g := &planBuilder{Binder: b.Binder, q: q, top: b.Top, of: p.Top, info: newQueryInfo(),
 		plan: &GatewayPlan{pins: p.Pins}, features: o.Features}
 	levels := len(p.Info.PartitionPaths)
 	keys := p.Pins.Keys
@@ -153,12 +154,12 @@ func (g *GatewayPlan) PinnedKeys() (keys [][]jsondoc.Value, ok bool) {
 }
 
 // JSON renders the plan for a client, with the ranges of the PinnedKeys.
-func (g *GatewayPlan) JSON(ranges []KeyRange) ([]byte, error) {
+func (g *GatewayPlan) JSON(ranges []EffectivePartitionKeyRange) ([]byte, error) {
 	return jsondoc.Marshal(struct {
-		Version int         `json:"partitionedQueryExecutionInfoVersion"`
-		Info    *queryInfo  `json:"queryInfo,omitempty"`
-		Ranges  []KeyRange  `json:"queryRanges"`
-		Hybrid  *hybridInfo `json:"hybridSearchQueryInfo"`
+		Version int                          `json:"partitionedQueryExecutionInfoVersion"`
+		Info    *queryInfo                   `json:"queryInfo,omitempty"`
+		Ranges  []EffectivePartitionKeyRange `json:"queryRanges"`
+		Hybrid  *hybridInfo                  `json:"hybridSearchQueryInfo"`
 	}{2, g.Info, ranges, g.Hybrid})
 }
 
@@ -190,14 +191,14 @@ var featureOrder = []string{
 	featureHybrid, featureWeighted,
 }
 
-// UnsupportedError reports that a client cannot merge the results of a query over several partition ranges.
-// In Cosmos DB the response has the status 400 and the substatus 1004.
-type UnsupportedError struct {
+// MissingClientFeaturesError reports that a client cannot merge the results of a query over several partition
+// ranges. In Cosmos DB the response has the status 400 and the substatus 1004.
+type MissingClientFeaturesError struct {
 	Features []string // names of Cosmos DB, in the order of their numbers; at least one
 }
 
 // Error returns the message in the words of Cosmos DB.
-func (e *UnsupportedError) Error() string {
+func (e *MissingClientFeaturesError) Error() string {
 	var b strings.Builder
 	b.WriteString("Query contains 1 or more unsupported features. Upgrade your SDK to a version that does support the requested features:")
 	for _, f := range e.Features {
@@ -206,9 +207,9 @@ func (e *UnsupportedError) Error() string {
 	return b.String()
 }
 
-// rewriter makes the gateway plan of a query. It changes neither the tree nor the tables of the query, which
-// belong to the query's Plan.
-type rewriter struct {
+// planBuilder makes the gateway plan of a query. It changes neither the tree nor the tables of the query,
+// which belong to the query's Plan.
+type planBuilder struct {
 	*bind.Binder
 	q    *syntax.Query    // the query as written, but with the item as its first source: see enterItem
 	top  *bind.QueryBlock // the query's block as written, before constants were folded
@@ -222,7 +223,7 @@ type rewriter struct {
 	needs    []string // the features that the query needs
 }
 
-func (g *rewriter) need(features ...string) {
+func (g *planBuilder) need(features ...string) {
 	for _, f := range features {
 		if !slices.Contains(g.needs, f) {
 			g.needs = append(g.needs, f)
@@ -231,7 +232,7 @@ func (g *rewriter) need(features ...string) {
 }
 
 // supported returns an error if the query needs features that the client lacks.
-func (g *rewriter) supported() error {
+func (g *planBuilder) supported() error {
 	if g.features == nil {
 		return nil
 	}
@@ -244,17 +245,17 @@ func (g *rewriter) supported() error {
 	if missing == nil {
 		return nil
 	}
-	return &UnsupportedError{missing}
+	return &MissingClientFeaturesError{missing}
 }
 
 // listed reports whether the client has announced a feature.
-func (g *rewriter) listed(feature string) bool {
+func (g *planBuilder) listed(feature string) bool {
 	return slices.ContainsFunc(g.features, func(f string) bool { return strings.EqualFold(f, feature) })
 }
 
 // rewrite determines the query that the client sends to each range and how it merges the rows. An error
 // reports why the rows cannot be merged.
-func (g *rewriter) rewrite() error {
+func (g *planBuilder) rewrite() error {
 	switch {
 	case len(g.top.Rank) > 0:
 		g.rankPlan()
@@ -272,4 +273,4 @@ func (g *rewriter) rewrite() error {
 }
 
 // rewritten stores the query that the client sends to the ranges.
-func (g *rewriter) rewritten(q *syntax.Query) { g.info.RewrittenQuery = syntax.Print(q) }
+func (g *planBuilder) rewritten(q *syntax.Query) { g.info.RewrittenQuery = syntax.Print(q) }

@@ -88,7 +88,7 @@ func described(t *testing.T) func(p *GatewayPlan, err error) string {
 
 // describe prints a plan.
 func describe(t *testing.T, p *GatewayPlan) string {
-	raw, err := p.JSON([]KeyRange{})
+	raw, err := p.JSON([]EffectivePartitionKeyRange{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ const refusedComposition = "Compositions of aggregates and other expressions are
 
 // groupPlan makes the plan for aggregates and GROUP BY. Each range returns partial results of all its
 // groups, since the client knows only after merging them which groups make a row.
-func (g *rewriter) groupPlan() error {
+func (g *planBuilder) groupPlan() error {
 	q := *g.q
 	q.Offset, q.Limit = nil, nil
 	switch {
@@ -47,7 +47,7 @@ func (g *rewriter) groupPlan() error {
 }
 
 // groupByItems returns the GROUP BY keys in the form in which ranges return them.
-func (g *rewriter) groupByItems() syntax.Expr {
+func (g *planBuilder) groupByItems() syntax.Expr {
 	g.need(featureGroupBy)
 	var keys []syntax.Expr
 	for _, key := range g.q.GroupBy {
@@ -60,7 +60,7 @@ func (g *rewriter) groupByItems() syntax.Expr {
 // orderedGroups makes the plan for ordered groups without aggregates, which clients merge like the rows of
 // any ORDER BY. It is not for queries with aggregates: there each range returns its groups in order, and
 // clients collect them in the order in which they arrive.
-func (g *rewriter) orderedGroups(s *syntax.Select, q *syntax.Query, payload syntax.Expr) {
+func (g *planBuilder) orderedGroups(s *syntax.Select, q *syntax.Query, payload syntax.Expr) {
 	s.Distinct = false
 	var defined []syntax.Expr
 	if path, _ := g.enterItem(); path != nil {
@@ -73,7 +73,7 @@ func (g *rewriter) orderedGroups(s *syntax.Select, q *syntax.Query, payload synt
 }
 
 // partialPayload returns the row of a group, with partial aggregates in place of their values.
-func (g *rewriter) partialPayload() (syntax.Expr, error) {
+func (g *planBuilder) partialPayload() (syntax.Expr, error) {
 	switch n := len(g.top.Aggs); {
 	case n > 1:
 		g.need(featureNonValue, featureMultipleAggregates)
@@ -112,7 +112,7 @@ func (g *rewriter) partialPayload() (syntax.Expr, error) {
 
 // aggregated reports whether an expression contains an aggregate over the rows of the query itself, not of a
 // subquery.
-func (g *rewriter) aggregated(e syntax.Expr) (found bool) {
+func (g *planBuilder) aggregated(e syntax.Expr) (found bool) {
 	syntax.Walk(e, func(n syntax.Node) bool {
 		c, ok := n.(*syntax.Call)
 		found = found || ok && g.Aggs[c].Block == g.of
@@ -123,7 +123,7 @@ func (g *rewriter) aggregated(e syntax.Expr) (found bool) {
 
 // partsOf returns the partial result of an aggregate, from which a client computes the result over all
 // ranges. name is the aggregate's name in plans.
-func (g *rewriter) partsOf(e syntax.Expr) (name string, parts syntax.Expr, err error) {
+func (g *planBuilder) partsOf(e syntax.Expr) (name string, parts syntax.Expr, err error) {
 	c, ok := e.(*syntax.Call)
 	if !ok || g.Aggs[c].Block != g.of {
 		return "", nil, queryerror.Plain(refusedComposition)
@@ -166,7 +166,7 @@ func twoItems(x, y syntax.Expr) syntax.Expr {
 
 // countDistinct makes the plan for SELECT COUNT(1) FROM (SELECT DISTINCT ...), in which clients count the
 // distinct rows. It returns false for all other queries.
-func (g *rewriter) countDistinct() bool {
+func (g *planBuilder) countDistinct() bool {
 	inner := g.top.Derived()
 	if inner == nil || !inner.Distinct || inner.Grouped || inner.Derived() != nil || g.q.Select.Distinct {
 		return false
@@ -184,7 +184,7 @@ func (g *rewriter) countDistinct() bool {
 
 // countsAll reports whether the query has one source and only counts its rows. alias is the alias of the
 // count.
-func (g *rewriter) countsAll() (alias string, ok bool) {
+func (g *planBuilder) countsAll() (alias string, ok bool) {
 	x := g.top.Value
 	if x == nil {
 		if len(g.top.Items) != 1 {

@@ -62,7 +62,7 @@ type rankComponent struct {
 }
 
 // rankPlan makes the plan for ORDER BY RANK.
-func (g *rewriter) rankPlan() {
+func (g *planBuilder) rankPlan() {
 	g.need(featureHybrid)
 	payload, defined := g.payload()
 	h := &hybridInfo{Components: []*queryInfo{}, WithoutPayload: []*queryInfo{},
@@ -96,7 +96,7 @@ func (g *rewriter) rankPlan() {
 
 // orderedComponents makes the component queries of ORDER BY RANK, one for each score: each returns the best
 // rows by its score in the form in which clients merge rows of an ORDER BY.
-func (g *rewriter) orderedComponents(h *hybridInfo, list []rankComponent, most *int64, payload syntax.Expr,
+func (g *planBuilder) orderedComponents(h *hybridInfo, list []rankComponent, most *int64, payload syntax.Expr,
 	defined []syntax.Expr) {
 	var scores []syntax.Expr
 	for _, c := range list {
@@ -120,7 +120,7 @@ func (g *rewriter) orderedComponents(h *hybridInfo, list []rankComponent, most *
 // plainComponents makes one query for each score of ORDER BY RANK, for clients that compute the ranks from
 // the rows of these queries without merging the ranges first. Such a client takes a greater score as the
 // better one.
-func (g *rewriter) plainComponents(h *hybridInfo, list []rankComponent, most *int64, payload syntax.Expr,
+func (g *planBuilder) plainComponents(h *hybridInfo, list []rankComponent, most *int64, payload syntax.Expr,
 	defined []syntax.Expr) {
 	var scores []syntax.Expr
 	for _, c := range list {
@@ -139,12 +139,12 @@ func (g *rewriter) plainComponents(h *hybridInfo, list []rankComponent, most *in
 }
 
 // weighted reports whether the query gives weights to the scores.
-func (g *rewriter) weighted() bool {
+func (g *planBuilder) weighted() bool {
 	return len(g.top.Rank) > 1 && len(g.q.OrderBy.Rank.Args) > len(g.top.Rank)
 }
 
 // rankLimit returns OFFSET, LIMIT or TOP, and the number of rows to request from each range.
-func (g *rewriter) rankLimit() (skip, take, most *int64) {
+func (g *planBuilder) rankLimit() (skip, take, most *int64) {
 	skipped, taken := int64(0), g.top.Limit
 	if taken >= 0 {
 		skip, skipped = &g.top.Offset, g.top.Offset
@@ -162,7 +162,7 @@ func (g *rewriter) rankLimit() (skip, take, most *int64) {
 // component returns one score of ORDER BY RANK in the form for component queries. For the score of a text,
 // it also appends the statistics that the score needs to statistics: the number of words of all texts, and
 // the number of texts that have each term.
-func (g *rewriter) component(part *bind.RankScore, statistics *[]syntax.Expr) rankComponent {
+func (g *planBuilder) component(part *bind.RankScore, statistics *[]syntax.Expr) rankComponent {
 	c := rankComponent{missing: noTextScore, rising: part.Rising}
 	var args []syntax.Expr
 	for _, e := range part.Call.(*syntax.Call).Args {
@@ -201,7 +201,7 @@ func (c rankComponent) orMissing() syntax.Expr {
 }
 
 // componentInfo makes the query for the best rows by one score.
-func (g *rewriter) componentInfo(c rankComponent, most *int64, items []*syntax.SelectItem,
+func (g *planBuilder) componentInfo(c rankComponent, most *int64, items []*syntax.SelectItem,
 	where syntax.Expr) *queryInfo {
 	s := &syntax.Select{Items: items}
 	if most != nil {
@@ -216,7 +216,7 @@ func (g *rewriter) componentInfo(c rankComponent, most *int64, items []*syntax.S
 
 // terms returns the terms of a FullTextScore. A parameter is replaced by its value: not every client sends
 // the parameters of a query with the queries of its plan.
-func (g *rewriter) terms(list []syntax.Expr) (terms []syntax.Expr) {
+func (g *planBuilder) terms(list []syntax.Expr) (terms []syntax.Expr) {
 	for _, e := range list {
 		if p, ok := e.(*syntax.Parameter); ok {
 			e = &syntax.Literal{Value: g.PinnedValue(p.Name)}

@@ -7,7 +7,7 @@ import (
 )
 
 // streamPlan makes the plan for rows that are only concatenated.
-func (g *rewriter) streamPlan() {
+func (g *planBuilder) streamPlan() {
 	q, s := *g.q, *g.q.Select
 	q.Select = &s
 	changed := false
@@ -30,14 +30,14 @@ func (g *rewriter) streamPlan() {
 	}
 }
 
-func (g *rewriter) takeTop() {
+func (g *planBuilder) takeTop() {
 	g.need(featureTop)
 	g.info.Top = &g.top.Top
 }
 
 // takeLimit sets OFFSET and LIMIT. If the query also has a TOP, it is merged into the LIMIT, since clients
 // apply TOP and LIMIT in different orders.
-func (g *rewriter) takeLimit() {
+func (g *planBuilder) takeLimit() {
 	g.need(featureOffsetLimit)
 	taken := g.top.Limit
 	if g.top.Top >= 0 {
@@ -49,7 +49,7 @@ func (g *rewriter) takeLimit() {
 // limit sets OFFSET and LIMIT of the client, and limits each range to OFFSET+LIMIT rows, which suffice
 // even if all rows come from one range. It does not limit the ranges of a DISTINCT query, since a client
 // drops duplicates of different ranges, or if the number is too large.
-func (g *rewriter) limit(q *syntax.Query) {
+func (g *planBuilder) limit(q *syntax.Query) {
 	g.takeLimit()
 	q.Select.Top = nil
 	most := *g.info.Offset + *g.info.Limit
@@ -63,7 +63,7 @@ func (g *rewriter) limit(q *syntax.Query) {
 func count(n int64) *syntax.RowCount { return &syntax.RowCount{Value: lang.IntegerValue(n)} }
 
 // orderPlan makes the plan for ORDER BY: rows come with their ORDER BY values.
-func (g *rewriter) orderPlan() {
+func (g *planBuilder) orderPlan() {
 	payload, defined := g.payload()
 	q, s := *g.q, *g.q.Select
 	q.Select = &s
@@ -91,7 +91,7 @@ func (g *rewriter) orderPlan() {
 }
 
 // orderItems records the ORDER BY keys and returns them in the form in which ranges return them.
-func (g *rewriter) orderItems() (items []syntax.Expr) {
+func (g *planBuilder) orderItems() (items []syntax.Expr) {
 	if len(g.top.Order) == 1 {
 		g.need(featureOrderBy)
 	} else {
@@ -115,13 +115,13 @@ func (g *rewriter) orderItems() (items []syntax.Expr) {
 
 // ordered returns the select list for an ORDER BY query whose rows the client merges: the _rid, the ORDER BY
 // values (items) as orderByItems, and the row itself as payload.
-func (g *rewriter) ordered(items []syntax.Expr, payload syntax.Expr) []*syntax.SelectItem {
+func (g *planBuilder) ordered(items []syntax.Expr, payload syntax.Expr) []*syntax.SelectItem {
 	return []*syntax.SelectItem{g.itemRID(), as(&syntax.ArrayLiteral{Elems: items}, "orderByItems"),
 		as(payload, "payload")}
 }
 
 // itemRID returns the _rid of the item, which is the first source.
-func (g *rewriter) itemRID() *syntax.SelectItem {
+func (g *planBuilder) itemRID() *syntax.SelectItem {
 	first := g.q.From[0]
 	x := first.Path
 	if first.Alias != "" {
@@ -132,7 +132,7 @@ func (g *rewriter) itemRID() *syntax.SelectItem {
 
 // resumable joins by AND a condition (which may be nil), the placeholder of the filter by which a client
 // resumes the query, and the conditions in defined.
-func (g *rewriter) resumable(where syntax.Expr, defined []syntax.Expr) syntax.Expr {
+func (g *planBuilder) resumable(where syntax.Expr, defined []syntax.Expr) syntax.Expr {
 	return conjunction(where, append([]syntax.Expr{&syntax.Placeholder{Name: syntax.OrderByFilter}},
 		defined...))
 }
@@ -156,7 +156,7 @@ func conjunction(where syntax.Expr, more []syntax.Expr) syntax.Expr {
 // payload returns the expression that a rewritten query returns as the result of each row, and the
 // expressions that must be defined for the row to exist. It changes the FROM of the query so that its
 // first source is the item itself.
-func (g *rewriter) payload() (payload syntax.Expr, defined []syntax.Expr) {
+func (g *planBuilder) payload() (payload syntax.Expr, defined []syntax.Expr) {
 	sel := g.q.Select
 	alias := g.top.Steps[len(g.top.Steps)-1].Alias
 	star := &syntax.Ident{Name: alias.Name} // the expression that SELECT * stands for
@@ -187,7 +187,7 @@ func (g *rewriter) payload() (payload syntax.Expr, defined []syntax.Expr) {
 // query by enterItem, in other expressions by inItem. enterItem returns that path and the alias that the
 // name had. The path is nil if the first source is already the item, or consists of elements of an array,
 // which cannot be ordered by.
-func (g *rewriter) enterItem() (path syntax.Expr, was *bind.Alias) {
+func (g *planBuilder) enterItem() (path syntax.Expr, was *bind.FromAlias) {
 	root, steps, _ := syntax.PathOf(g.q.From[0].Path)
 	if len(steps) == 0 || g.q.From[0].In {
 		return nil, nil
@@ -216,7 +216,7 @@ func (g *rewriter) enterItem() (path syntax.Expr, was *bind.Alias) {
 
 // inItem replaces in an expression the name of the first source by its path from the item, if enterItem has
 // done so in the query: for FROM c.a x it turns x.b into c.a.b.
-func (g *rewriter) inItem(e syntax.Expr) syntax.Expr {
+func (g *planBuilder) inItem(e syntax.Expr) syntax.Expr {
 	if g.part == nil {
 		return e
 	}
@@ -224,7 +224,7 @@ func (g *rewriter) inItem(e syntax.Expr) syntax.Expr {
 }
 
 // binds reports whether a source of the query has the name. It ignores the source that is passed as but.
-func (g *rewriter) binds(name string, but *bind.Alias) bool {
+func (g *planBuilder) binds(name string, but *bind.FromAlias) bool {
 	for _, bl := range g.Subs {
 		for _, st := range bl.Steps {
 			if st.Alias != nil && st.Alias != but && st.Alias.Name == name {

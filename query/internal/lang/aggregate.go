@@ -30,9 +30,9 @@ func NewAggregate(name string) Aggregate {
 	case "COUNTIF":
 		return &CountAggregate{counts: IsTrue}
 	case "SUM":
-		return &SumAggregate{}
+		return &SumAverageAggregate{}
 	case "AVG":
-		return &SumAggregate{average: true}
+		return &SumAverageAggregate{average: true}
 	case "MIN":
 		return &MinMaxAggregate{sign: -1}
 	case "MAX":
@@ -64,22 +64,22 @@ func (a *CountAggregate) Result() jsondoc.Value { return IntegerValue(a.N) }
 // Size returns the approximate size of the state in bytes: see Aggregate.
 func (a *CountAggregate) Size() int { return 0 }
 
-// SumAggregate implements SUM and AVG. If one value is neither a number nor undefined, the result is
+// SumAverageAggregate implements SUM and AVG. If one value is neither a number nor undefined, the result is
 // undefined.
-type SumAggregate struct {
+type SumAverageAggregate struct {
 	average bool
 	Spoiled bool
 	Sum     float64
 	N       int64
-	// Lists makes the SumAggregate keep a list of the numbers instead of adding them. It is set for the later
-	// part of a group whose first part is in a file: a sum depends on the order of its numbers, so they are
-	// added when the parts are merged.
+	// Lists makes the SumAverageAggregate keep a list of the numbers instead of adding them. It is set for
+	// the later part of a group whose first part is in a file: a sum depends on the order of its numbers, so
+	// they are added when the parts are merged.
 	Lists bool
 	List  []float64
 }
 
 // Add adds the argument of one row: see Aggregate.
-func (a *SumAggregate) Add(v jsondoc.Value) {
+func (a *SumAverageAggregate) Add(v jsondoc.Value) {
 	switch v.Kind() {
 	case jsondoc.Undefined:
 	case jsondoc.Number:
@@ -94,7 +94,7 @@ func (a *SumAggregate) Add(v jsondoc.Value) {
 }
 
 // Result returns the value for the rows added so far: see Aggregate.
-func (a *SumAggregate) Result() jsondoc.Value {
+func (a *SumAverageAggregate) Result() jsondoc.Value {
 	switch {
 	case a.Spoiled || a.average && a.N == 0:
 		return Undefined
@@ -105,7 +105,7 @@ func (a *SumAggregate) Result() jsondoc.Value {
 }
 
 // Size returns the approximate size of the state in bytes: see Aggregate.
-func (a *SumAggregate) Size() int { return 8 * len(a.List) }
+func (a *SumAverageAggregate) Size() int { return 8 * len(a.List) }
 
 // MinMaxAggregate implements MIN and MAX over primitive values, in the order of all types. If one value is
 // an array or an object, the result is undefined.

@@ -13,13 +13,13 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// functionClass says whether a function is a scalar function, an aggregate or a score.
-type functionClass uint8
+// functionKind says whether a function is a scalar function, an aggregate or a score.
+type functionKind uint8
 
 const (
-	ClassScalar    functionClass = iota // a value for each row, computed by fn
-	ClassAggregate                      // a value for many rows; NewAggregate makes the state
-	ClassRank                           // allowed in ORDER BY RANK only
+	ClassScalar    functionKind = iota // a value for each row, computed by fn
+	ClassAggregate                     // a value for many rows; NewAggregate makes the state
+	ClassRank                          // allowed in ORDER BY RANK only
 )
 
 // Builtin is a built-in function of the query language.
@@ -30,7 +30,7 @@ type Builtin struct {
 	// the result may differ between evaluations with the same arguments, so a call must not be folded into a
 	// constant
 	Volatile bool
-	Class    functionClass
+	Class    functionKind
 }
 
 // Accepts reports whether the function can have n arguments.
@@ -53,8 +53,8 @@ type CallContext struct {
 	Language index.Language
 
 	regex   RegexCache
-	Shapes  [2]GeometryCache
-	terms   textTermsCache
+	Shapes  [2]LastGeometryCache
+	terms   searchTermsCache
 	scratch [2][]byte
 	numbers [2][]float64
 	floats  [2][]float32

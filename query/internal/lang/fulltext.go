@@ -19,9 +19,9 @@ func fullTextBuiltins() []Builtin {
 	}
 }
 
-// textTermsCache keeps the compiled terms of the last call, since most queries use the same terms for every
-// row. It also has a buffer for the words of a text.
-type textTermsCache struct {
+// searchTermsCache keeps the compiled search terms of the last call of a full text function, since most
+// queries use the same terms for every row. It also has a buffer for the words of a text.
+type searchTermsCache struct {
 	values []jsondoc.Value
 	terms  []TextTerm
 	valid  []bool
@@ -31,8 +31,8 @@ type textTermsCache struct {
 }
 
 // Get compiles terms, unless they are the same as in the last call.
-func (t *textTermsCache) Get(values []jsondoc.Value, language index.Language) (terms []TextTerm,
-	valid []bool) {
+func (t *searchTermsCache) Get(values []jsondoc.Value,
+	language index.Language) (terms []TextTerm, valid []bool) {
 	if t.terms != nil && t.spoken == language && slices.EqualFunc(values, t.values, jsondoc.Equal) {
 		return t.terms, t.valid
 	}

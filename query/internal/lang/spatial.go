@@ -22,9 +22,9 @@ func spatialBuiltins() []Builtin {
 	}
 }
 
-// GeometryCache holds the last geometry of an argument. In most queries one of the two arguments is the same
-// for every row, and parsing a polygon takes longer than comparing it with a point.
-type GeometryCache struct {
+// LastGeometryCache holds the last geometry of an argument. In most queries one of the two arguments is the
+// same for every row, and parsing a polygon takes longer than comparing it with a point.
+type LastGeometryCache struct {
 	text  []byte
 	shape *index.Geometry
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// rowOrdering says how a query with ORDER BY gets its rows in order.
-type rowOrdering struct {
+// orderByStrategy says how a query with ORDER BY gets its rows in order.
+type orderByStrategy struct {
 	Keys     []eval.ValueFunc  // compiled
 	Distinct int               // how many of the first keys DISTINCT applies to; 0: no DISTINCT
 	Covered  bool              // the query uses nothing of the documents except the path of the walk
@@ -62,7 +62,7 @@ func (p *Planner) chooseOrder(constraints []*Constraint) {
 	keys := p.Plan.Top.Order
 	o := p.Plan.Order
 	if o == nil { // the whole set of rows is kept for DISTINCT, but rows are still made in order
-		o = &rowOrdering{}
+		o = &orderByStrategy{}
 		p.Plan.Order = o
 	}
 	routed := !slices.ContainsFunc(keys, func(k *bind.OrderKey) bool { return k.Route == nil })

@@ -52,7 +52,7 @@ func (t *IndexTermTest) and(o *IndexTermTest) *IndexTermTest {
 // lacks reports whether the conditions hold for a document that does not have the path. given are the
 // values of the query's parameters.
 func (t *IndexTermTest) lacks(info *bind.ContainerInfo, given []jsondoc.Value) bool {
-	l := eval.FrameLayout{Params: given, Planar: info.Geometry}
+	l := eval.FrameSettings{Params: given, Planar: info.Geometry}
 	f := eval.NewFrame(eval.NewRun(context.Background(), l, eval.Env{}), l)
 	f.Body = []byte("{}")
 	return t.Holds(f)

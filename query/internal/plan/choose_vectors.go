@@ -30,7 +30,7 @@ type VectorOrder struct {
 	Metric lang.VectorMetric
 
 	CodeKey []byte
-	Codes   *index.VectorEstimator // nil: there are none
+	Codes   *index.ScalarProductEstimator // nil: there are none
 }
 
 // chooseVectors returns how an index serves VectorDistance(path, [constants]). It returns nil if no index

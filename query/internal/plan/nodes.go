@@ -49,8 +49,8 @@ type RankNode struct{ plan *Plan }
 type GroupNode struct {
 	of        *bind.QueryBlock
 	Rowset    *eval.CompiledSelect
-	IndexOnly *indexOnlyPlan   // how an index alone makes the groups; nil: it cannot
-	Counts    *textIndexCounts // how an index of words alone makes the groups; nil: it cannot
+	IndexOnly *indexOnlyPlan       // how an index alone makes the groups; nil: it cannot
+	Counts    *textIndexAggregates // how an index of words alone makes the groups; nil: it cannot
 	Paged     bool
 	ByTurn    bool // see Plan
 }

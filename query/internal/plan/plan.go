@@ -16,7 +16,7 @@ import (
 
 // Plan is a query prepared for one container. It is immutable and safe for concurrent use.
 type Plan struct {
-	eval.FrameLayout
+	eval.FrameSettings
 	// Hash is the hash of the query's text and parameters, to which continuation tokens are bound. It
 	// excludes the WHERE clause if the position in the token is an ORDER BY key.
 	Hash      uint64
@@ -27,11 +27,11 @@ type Plan struct {
 	distinct  bool // the query as written has a DISTINCT: equal rows of several ranges have to be merged
 	Never     bool // no row can match the conditions
 	ByTurn    bool // groups are returned in the order in which they are found, if they fit in one page
-	Order     *rowOrdering
+	Order     *orderByStrategy
 	Rank      []CompiledRankScore
-	Counts    *textIndexCounts // how an index of words computes the aggregates; nil: it cannot
-	IndexOnly *indexOnlyPlan   // how an index alone makes the rows; nil: documents are needed
-	loose     bool             // there is a condition that is not about a single path
+	Counts    *textIndexAggregates // how an index of words computes the aggregates; nil: it cannot
+	IndexOnly *indexOnlyPlan       // how an index alone makes the rows; nil: documents are needed
+	loose     bool                 // there is a condition that is not about a single path
 	// AccessPaths are the ways through indexes to the documents that may match the conditions. Each of them
 	// finds all these documents. If there is none, all documents are scanned
 	AccessPaths []IndexAccess
@@ -74,7 +74,7 @@ type Planner struct {
 	folding lang.ResourceLimiter // cost of constants so far
 	open    bool                 // parameters that are operands stay parameters: see shape
 	tests   map[syntax.Expr]*IndexTermTest
-	paths   map[syntax.Expr]pathFacts
+	paths   map[syntax.Expr]expressionPath
 	again   bool // the tests and paths of the shape are complete and must not be added to
 }
 
@@ -218,8 +218,8 @@ func NewComputed(list []bind.ComputedProperty) (func(name string, body []byte) j
 		if v == nil {
 			return jsondoc.Value{}
 		}
-		f := eval.NewFrame(eval.NewRun(context.Background(), eval.FrameLayout{}, eval.Env{}),
-			eval.FrameLayout{})
+		f := eval.NewFrame(eval.NewRun(context.Background(), eval.FrameSettings{}, eval.Env{}),
+			eval.FrameSettings{})
 		f.Body = body
 		return v(f)
 	}, nil

@@ -29,7 +29,7 @@ type planTemplate struct {
 	computed map[string]eval.ValueFunc
 	rank     []*bind.RankScore
 	tests    map[syntax.Expr]*IndexTermTest // tests of conditions; nil: the condition has no test
-	paths    map[syntax.Expr]pathFacts      // of operands
+	paths    map[syntax.Expr]expressionPath // of operands
 	// paging is the text from which Plan.Hash is computed, if it differs from the text of the query.
 	paging  string
 	Names   []string
@@ -40,7 +40,7 @@ type planTemplate struct {
 // to the query and compiles its expressions.
 func shapeOf(b *bind.Query) (*planTemplate, error) {
 	s := &planTemplate{Binder: b.Binder, bare: Plan{Top: b.Top, Info: *b.Info}, rank: b.Top.Rank,
-		tests: map[syntax.Expr]*IndexTermTest{}, paths: map[syntax.Expr]pathFacts{}, written: b.Written()}
+		tests: map[syntax.Expr]*IndexTermTest{}, paths: map[syntax.Expr]expressionPath{}, written: b.Written()}
 	b.Info = &s.bare.Info
 	p := &Planner{Binder: b.Binder, Plan: &s.bare}
 	for _, r := range ShapeRules() {
@@ -57,7 +57,7 @@ func shapeOf(b *bind.Query) (*planTemplate, error) {
 	for _, key := range b.Top.Order {
 		s.keys = append(s.keys, c.Value(key.X))
 	}
-	s.bare.FrameLayout = eval.FrameLayout{Slots: c.Slots, Aggs: len(c.Aggs), Keys: c.Groups,
+	s.bare.FrameSettings = eval.FrameSettings{Slots: c.Slots, Aggs: len(c.Aggs), Keys: c.Groups,
 		Planar: b.Info.Geometry}
 	if s.bare.Form == cursor.Sorting {
 		// The cursor holds the key of the last row, so it stays valid if the WHERE changes. The SDK for
@@ -120,10 +120,10 @@ func (s *planTemplate) plan(params []bind.Parameter, p *Planner) (*Plan, error) 
 	return &plan, nil
 }
 
-// pathFacts says whether an expression is a path into the item, such as c.a.b, which path it is, and whether
-// a range index covers it.
-type pathFacts struct {
-	value valueIdentity // empty if the expression does not begin with a name
+// expressionPath says whether an expression is a path into the item, such as c.a.b, which path it is, and
+// whether a range index covers it.
+type expressionPath struct {
+	value aliasPath // empty if the expression does not begin with a name
 	// route is the path from the item, name is its text. entered says that it enters all elements of an
 	// array. ok is false if the expression is not such a path.
 	route       index.Path
@@ -132,14 +132,14 @@ type pathFacts struct {
 	indexed     bool // there is a range index
 }
 
-// pathAt returns the pathFacts of an expression. They do not depend on the values of parameters, so they are
-// computed once for all plans that are made from the same template.
-func (p *Planner) pathAt(e syntax.Expr) (at pathFacts) {
+// pathAt returns the expressionPath of an expression. They do not depend on the values of parameters, so they
+// are computed once for all plans that are made from the same template.
+func (p *Planner) pathAt(e syntax.Expr) (at expressionPath) {
 	if at, ok := p.paths[e]; ok {
 		return at
 	}
 	if root, _, ok := syntax.PathOf(e); ok && p.Idents[root] != nil {
-		at.value = valueIdentity{p.Idents[root], syntax.PrintExpr(e)}
+		at.value = aliasPath{p.Idents[root], syntax.PrintExpr(e)}
 	}
 	if at.route, at.entered, at.ok = p.ItemRoute(e); at.ok {
 		at.route, at.name = slices.Clip(at.route), at.route.String()

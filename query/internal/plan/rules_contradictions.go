@@ -48,12 +48,12 @@ const maxContradictions = 2000
 type valueConstraints struct {
 	p    *Planner
 	work int
-	of   map[valueIdentity]*allowedValues
+	of   map[aliasPath]*allowedValues
 }
 
-// valueIdentity identifies a value that is the same throughout a row: a path from an alias.
-type valueIdentity struct {
-	from *bind.Alias
+// aliasPath is a path from an alias. It identifies a value that is the same throughout a row.
+type aliasPath struct {
+	from *bind.FromAlias
 	path string
 }
 
@@ -78,7 +78,7 @@ func (l *valueConstraints) contradict(list []syntax.Expr) bool {
 	if l.work -= len(list); l.work < 0 || len(list) == 0 {
 		return false
 	}
-	inner := valueConstraints{p: l.p, of: map[valueIdentity]*allowedValues{}}
+	inner := valueConstraints{p: l.p, of: map[aliasPath]*allowedValues{}}
 	for _, e := range list {
 		if !inner.note(e) {
 			return true

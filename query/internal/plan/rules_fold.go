@@ -229,9 +229,9 @@ func (p *Planner) pure(c *syntax.Call) bool {
 // constant evaluates an expression without names. If that is too expensive before the query runs, it returns
 // the expression unchanged: a run has its own time limit.
 func (p *Planner) constant(e syntax.Expr) syntax.Expr {
-	f := eval.NewFrame(eval.NewRun(context.Background(), eval.FrameLayout{Planar: p.Info.Geometry},
+	f := eval.NewFrame(eval.NewRun(context.Background(), eval.FrameSettings{Planar: p.Info.Geometry},
 		eval.Env{}),
-		eval.FrameLayout{})
+		eval.FrameSettings{})
 	if p.folding.Looks == 0 {
 		p.folding = lang.ResourceLimiter{Looks: lang.MaxFolding, Left: lang.LookEvery}
 	}

@@ -25,7 +25,7 @@ func chooseForm(p *Planner) {
 		p.Plan.Form = cursor.Blocking
 	case len(t.Order) > 0:
 		p.Plan.Form = cursor.Sorting
-		p.Plan.Order = &rowOrdering{}
+		p.Plan.Order = &orderByStrategy{}
 		if t.Distinct {
 			if n := t.LeadingKeys(); n > 0 {
 				p.Plan.Order.Distinct = n
@@ -62,6 +62,6 @@ func (p *Planner) orderDistinct(t *bind.QueryBlock) {
 	}
 	if route, plain := p.plainPath(shown); plain && p.Info.Index.RangeIndexed(route) {
 		t.Order = []*bind.OrderKey{{X: shown, Route: route}}
-		p.Plan.Form, p.Plan.Order = cursor.Sorting, &rowOrdering{Distinct: 1, implied: true}
+		p.Plan.Form, p.Plan.Order = cursor.Sorting, &orderByStrategy{Distinct: 1, implied: true}
 	}
 }

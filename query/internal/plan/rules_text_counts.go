@@ -10,14 +10,14 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// textIndexCounts lists the aggregates of a query that an index of words can compute. Such a query comes from
-// a client that merges ranges: it counts documents, the words of their texts, and the texts that contain each
-// term.
-type textIndexCounts struct{ Args []textIndexCount }
+// textIndexAggregates lists the aggregates of a query that an index of words can compute. Such a query comes
+// from a client that merges ranges: it counts documents, the words of their texts, and the texts that contain
+// each term.
+type textIndexAggregates struct{ Args []textIndexAggregate }
 
-// textIndexCount is what an index of words counts for one aggregate.
-type textIndexCount struct {
-	Kind textIndexCountKind
+// textIndexAggregate is an aggregate that an index of words computes: what the index counts for it.
+type textIndexAggregate struct {
+	Kind textIndexAggregateKind
 	R    CompiledRankScore // the text, and the term
 	x    syntax.Expr
 }
@@ -30,7 +30,7 @@ func findTextCounts(p *Planner) {
 		t.FirstRID != nil || p.Plan.IndexOnly != nil {
 		return
 	}
-	counts := &textIndexCounts{}
+	counts := &textIndexAggregates{}
 	for _, a := range t.Aggs {
 		one, ok := p.textCount(a)
 		if !ok {
@@ -38,14 +38,14 @@ func findTextCounts(p *Planner) {
 		}
 		counts.Args = append(counts.Args, one)
 	}
-	if slices.ContainsFunc(counts.Args, func(c textIndexCount) bool { return c.Kind != CountDocuments }) {
+	if slices.ContainsFunc(counts.Args, func(c textIndexAggregate) bool { return c.Kind != CountDocuments }) {
 		p.Plan.Counts = counts
 	}
 }
 
-// textIndexCount returns what an index of words must count to compute an aggregate: documents, the words of
-// their texts, or the texts with a term. ok is false if such an index cannot compute it.
-func (p *Planner) textCount(a bind.AggregateCall) (one textIndexCount, ok bool) {
+// textIndexAggregate returns what an index of words must count to compute an aggregate: documents, the words
+// of their texts, or the texts with a term. ok is false if such an index cannot compute it.
+func (p *Planner) textCount(a bind.AggregateCall) (one textIndexAggregate, ok bool) {
 	if a.Name == "COUNT" {
 		return one, p.everywhere(a.Arg)
 	}
@@ -75,7 +75,7 @@ func (p *Planner) textCount(a bind.AggregateCall) (one textIndexCount, ok bool) 
 	return one, valid
 }
 
-func (t *textIndexCounts) compile(c *eval.Compiler) {
+func (t *textIndexAggregates) compile(c *eval.Compiler) {
 	for i := range t.Args {
 		if a := &t.Args[i]; a.Kind != CountDocuments {
 			a.R.Text = c.Value(a.x)
@@ -83,7 +83,7 @@ func (t *textIndexCounts) compile(c *eval.Compiler) {
 	}
 }
 
-func (t *textIndexCounts) String() string {
+func (t *textIndexAggregates) String() string {
 	var paths []string
 	for _, a := range t.Args {
 		if name := a.R.Path.String(); a.Kind != CountDocuments && !slices.Contains(paths, name) {
@@ -93,11 +93,12 @@ func (t *textIndexCounts) String() string {
 	return "words of " + strings.Join(paths, ", ")
 }
 
-// textIndexCountKind says whether a textIndexCount counts documents, words, or texts that contain a term.
-type textIndexCountKind uint8
+// textIndexAggregateKind says whether a textIndexAggregate counts documents, words, or texts that contain a
+// term.
+type textIndexAggregateKind uint8
 
 const (
-	CountDocuments textIndexCountKind = iota // COUNT of a value that every document has
-	CountWords                               // SUM(_FullTextWordCount(path))
-	CountTexts                               // COUNTIF(FullTextContains(path, term))
+	CountDocuments textIndexAggregateKind = iota // COUNT of a value that every document has
+	CountWords                                   // SUM(_FullTextWordCount(path))
+	CountTexts                                   // COUNTIF(FullTextContains(path, term))
 )

@@ -19,9 +19,9 @@ type Source interface {
 	// PostingIterator iterates over the rids under one exact index key, ascending. Some may belong to dead
 	// documents.
 	Postings(prefix []byte) PostingIterator
-	// TermIterator iterates over the index keys in [lo, hi) with their rids, in key order. The rids of a term
-	// ascend in a forward walk and descend if reverse is set. A nil hi is the end of the index.
-	Terms(lo, hi []byte, reverse bool) TermIterator
+	// IndexEntryIterator iterates over the index keys in [lo, hi) with their rids, in key order. The rids of
+	// a term ascend in a forward walk and descend if reverse is set. A nil hi is the end of the index.
+	Terms(lo, hi []byte, reverse bool) IndexEntryIterator
 	// Fetch returns a live document of the scope, or false if there is none. The document is valid until the
 	// next Fetch.
 	Fetch(rid uint64) (Document, bool, error)
@@ -48,9 +48,10 @@ type DocumentIterator interface {
 	Close() error
 }
 
-// SkippingDocumentIterator is implemented by a Documents that may skip many rids between two documents: rids
-// outside the scope, or of documents that have expired or were deleted with their partition key.
-type SkippingDocumentIterator interface {
+// SkippedRIDReporter is implemented by a DocumentIterator that may skip many rids between two documents, and
+// reports them: rids outside the scope, or of documents that have expired or were deleted with their
+// partition key.
+type SkippedRIDReporter interface {
 	// Skip sets a function that Next calls with each rid that it skips: no document lies between the previous
 	// document and that rid. If the function returns false, Next returns false.
 	Skip(on func(rid uint64) bool)
@@ -66,9 +67,9 @@ type PostingIterator interface {
 	Close() error
 }
 
-// TermIterator iterates over index entries. Key and Value are valid until the next call; Key does not include
-// the rid. Close returns the first error of the iteration.
-type TermIterator interface {
+// IndexEntryIterator iterates over index entries. Key and Value are valid until the next call of a method;
+// Key does not include the rid. Close returns the first error of the iteration.
+type IndexEntryIterator interface {
 	Next() bool
 	Key() []byte
 	Value() []byte
@@ -88,9 +89,9 @@ type IndexEntryCounter interface {
 	KnownEntries(lo, hi []byte) (n int64, ok bool)
 }
 
-// SeekableTermIterator is implemented by a forward Terms that can move to the first entry whose key is not
-// less than a given key. This costs more than a Next, and less than a new Terms.
-type SeekableTermIterator interface {
+// SeekableIndexEntryIterator is implemented by a forward IndexEntryIterator that can move to the first entry
+// whose key is not less than a given key. This costs more than a Next, and less than a new iterator.
+type SeekableIndexEntryIterator interface {
 	Seek(key []byte) bool
 }
 
@@ -140,10 +141,10 @@ type ScopePartitionKeyReporter interface {
 	PartitionValues() []jsondoc.Value
 }
 
-// DocumentFinder is implemented by a Source that finds a document anywhere in the container. This is needed
-// if a page covers only a part of what the previous page covered, since the last document of the previous
-// page may be in another part.
-type DocumentFinder interface {
+// ContainerWideDocumentFinder is implemented by a Source that finds a document anywhere in the container.
+// This is needed if a page covers only a part of what the previous page covered, since the last document of
+// the previous page may be in another part.
+type ContainerWideDocumentFinder interface {
 	// Find returns a live document, or false if there is none. The document is valid until the next Find.
 	Find(rid uint64) (Document, bool, error)
 }
@@ -166,6 +167,6 @@ type TimestampedDocument interface{ TS() int64 }
 // dst at less cost than making the result of Document.System first.
 type DocumentTextAppender interface{ AppendTo(dst []byte) []byte }
 
-// DocumentWithSystemProperties is implemented by a Document whose text already includes its system
+// DocumentIncludingSystemProperties is implemented by a Document whose text already includes its system
 // properties. They are read from the text, and none are added.
-type DocumentWithSystemProperties interface{ Complete() }
+type DocumentIncludingSystemProperties interface{ Complete() }

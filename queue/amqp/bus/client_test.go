@@ -93,7 +93,7 @@ func (w *testServer) create(kind entity.Kind, path string, change ...func(*entit
 // advance moves the clock forward and runs the reaper, which purges what has expired, once.
 func (w *testServer) advance(d time.Duration) {
 	w.t.Helper()
-	_, err := w.h.Instance().SetClock(w.ctx, ttl.ClockChange{Advance: &d})
+	_, err := w.h.Instance().SetClock(w.ctx, ttl.ClockChangeRequest{Advance: &d})
 	w.must(err)
 	_, err = w.h.Instance().SweepNow(w.ctx)
 	w.must(err)

@@ -98,8 +98,8 @@ func crossEntityError(at entity.Address) error {
 		Message: "Local transactions cannot span multiple top-level entities such as queue or topic."}
 }
 
-// transactionParticipant is an operation that can join a transaction.
-type transactionParticipant struct {
+// transactionalOperation is an operation that can be part of a transaction.
+type transactionalOperation struct {
 	link  *amqp.Link
 	at    entity.Address // the entity through which the operation runs
 	sends bool           // sends messages, which may go to other entities in a session with a coordinator
@@ -109,7 +109,7 @@ type transactionParticipant struct {
 
 // join adds an operation to the transaction named by its state. It returns nil if the state names none. It
 // fails if the operation cannot be part of the transaction.
-func (c *conn) join(state frame.State, p transactionParticipant) (*queue.Transaction, error) {
+func (c *conn) join(state frame.State, p transactionalOperation) (*queue.Transaction, error) {
 	part, ok := state.(*frame.Transactional)
 	if !ok {
 		return nil, nil
@@ -213,8 +213,8 @@ func (k *transactionCoordinator) Transfer(ctx context.Context, list []amqp.Incom
 }
 
 // coordinate declares or discharges a transaction.
-func (k *transactionCoordinator) coordinate(ctx context.Context, in amqp.IncomingMessage) (frame.State,
-	error) {
+func (k *transactionCoordinator) coordinate(ctx context.Context,
+	in amqp.IncomingMessage) (frame.State, error) {
 	request, err := coordination(in.Payload)
 	if err != nil {
 		return nil, err

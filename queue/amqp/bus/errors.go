@@ -29,53 +29,53 @@ const (
 	condDeadLetter         wire.Symbol = "com.microsoft:dead-letter"
 )
 
-// wireError is the form in which an error is sent to the client: the condition of an AMQP error, and the
+// conditionAndStatus is how an error is reported to the client: the condition of an AMQP error, and the
 // status of a management response.
-type wireError struct {
+type conditionAndStatus struct {
 	condition wire.Symbol
 	status    int32
 }
 
 // failureOf returns the AMQP condition and the HTTP status with which an error code of package queue is sent
 // to clients.
-func failureOf(code entity.ErrorCode) wireError {
+func failureOf(code entity.ErrorCode) conditionAndStatus {
 	switch code {
 	case entity.CodeEntityNotFound, entity.CodeRuleNotFound:
-		return wireError{frame.CondNotFound, http.StatusNotFound}
+		return conditionAndStatus{frame.CondNotFound, http.StatusNotFound}
 	case entity.CodeEntityExists, entity.CodeRuleExists:
-		return wireError{condEntityExists, http.StatusConflict}
+		return conditionAndStatus{condEntityExists, http.StatusConflict}
 	case entity.CodeEntityDisabled:
-		return wireError{condEntityDisabled, http.StatusForbidden}
+		return conditionAndStatus{condEntityDisabled, http.StatusForbidden}
 	case entity.CodeUnauthorized:
-		return wireError{frame.CondUnauthorized, http.StatusUnauthorized}
+		return conditionAndStatus{frame.CondUnauthorized, http.StatusUnauthorized}
 	case entity.CodeMessageLockLost:
-		return wireError{condMessageLockLost, http.StatusGone}
+		return conditionAndStatus{condMessageLockLost, http.StatusGone}
 	case entity.CodeSessionLockLost:
-		return wireError{condSessionLockLost, http.StatusGone}
+		return conditionAndStatus{condSessionLockLost, http.StatusGone}
 	case entity.CodeSessionCannotBeLocked:
-		return wireError{condSessionNotLockable, http.StatusConflict}
+		return conditionAndStatus{condSessionNotLockable, http.StatusConflict}
 	case entity.CodeMessageNotFound:
-		return wireError{condMessageNotFound, http.StatusNotFound}
+		return conditionAndStatus{condMessageNotFound, http.StatusNotFound}
 	case entity.CodeTimeout:
-		return wireError{condTimeout, http.StatusRequestTimeout}
+		return conditionAndStatus{condTimeout, http.StatusRequestTimeout}
 	case entity.CodeServerBusy:
-		return wireError{condServerBusy, http.StatusServiceUnavailable}
+		return conditionAndStatus{condServerBusy, http.StatusServiceUnavailable}
 	case entity.CodeQuotaExceeded:
-		return wireError{frame.CondResourceLimit, http.StatusForbidden}
+		return conditionAndStatus{frame.CondResourceLimit, http.StatusForbidden}
 	case entity.CodeMessageTooLarge:
-		return wireError{frame.CondMessageSize, http.StatusRequestEntityTooLarge}
+		return conditionAndStatus{frame.CondMessageSize, http.StatusRequestEntityTooLarge}
 	case entity.CodeArgument:
-		return wireError{condArgument, http.StatusBadRequest}
+		return conditionAndStatus{condArgument, http.StatusBadRequest}
 	case entity.CodeArgumentOutOfRange:
-		return wireError{condOutOfRange, http.StatusBadRequest}
+		return conditionAndStatus{condOutOfRange, http.StatusBadRequest}
 	case entity.CodeNotAllowed:
-		return wireError{frame.CondNotAllowed, http.StatusBadRequest}
+		return conditionAndStatus{frame.CondNotAllowed, http.StatusBadRequest}
 	case entity.CodeNotImplemented:
-		return wireError{frame.CondNotImplemented, http.StatusNotImplemented}
+		return conditionAndStatus{frame.CondNotImplemented, http.StatusNotImplemented}
 	case entity.CodeCancelled:
-		return wireError{condCancelled, http.StatusServiceUnavailable}
+		return conditionAndStatus{condCancelled, http.StatusServiceUnavailable}
 	}
-	return wireError{frame.CondInternal, http.StatusInternalServerError}
+	return conditionAndStatus{frame.CondInternal, http.StatusInternalServerError}
 }
 
 // asError converts an error to the error that is sent to the client. path is the entity concerned, if err
@@ -99,7 +99,7 @@ func (c *conn) asError(err error, path string) *frame.Error {
 func (c *conn) toQueueError(err error) (own *entity.Error, tracking string) {
 	tracking = uuid.NewString()
 	var format *message.FormatError
-	var value *wire.Error
+	var value *wire.CodecError
 	switch {
 	case errors.As(err, &own):
 		if own.Code == entity.CodeStorage || own.Code == entity.CodeInternal {

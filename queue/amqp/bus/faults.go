@@ -17,8 +17,8 @@ import (
 
 // meet returns the fault that applies to an operation, and waits for the delay of a fault that comes before
 // the operation. now reports that the operation must not be carried out: the fault takes its place.
-func (c *conn) meet(op inject.Operation, path string) (hit inject.MatchedFault, now bool) {
-	hit = c.bus.o.Faults.Match(inject.TargetOperation{Operation: op, Entity: path})
+func (c *conn) meet(op inject.OperationKind, path string) (hit inject.MatchedFault, now bool) {
+	hit = c.bus.o.Faults.Match(inject.IncomingOperation{Operation: op, Entity: path})
 	now, err := hit.BeforeOperation(c.ctx, c.bus.o.Wall)
 	return hit, now && err == nil // if the connection ended during the delay, the operation is carried out
 }
@@ -60,7 +60,7 @@ func (c *conn) detached(hit *inject.MatchedFault, path string) *frame.Error {
 
 // withFaults runs an operation, with the fault that applies before or after it. lose is called if the fault
 // is the loss of a lock. rule is the id of the fault rule that applied; "": none.
-func (c *conn) withFaults(op inject.Operation, l *amqp.Link, path string, do func() frame.State,
+func (c *conn) withFaults(op inject.OperationKind, l *amqp.Link, path string, do func() frame.State,
 	lose func()) (state frame.State, rule string) {
 	hit, now := c.meet(op, path)
 	if now {
@@ -78,9 +78,8 @@ func (c *conn) withFaults(op inject.Operation, l *amqp.Link, path string, do fun
 
 // withFaults runs a management operation, with the fault that applies before or after it. lose is called if
 // the fault is the loss of a lock.
-func (r *managementRequest) withFaults(op inject.Operation, lose func(), do func() (managementResponse,
-	error)) (managementResponse,
-	error) {
+func (r *managementRequest) withFaults(op inject.OperationKind, lose func(),
+	do func() (managementResponse, error)) (managementResponse, error) {
 	hit, now := r.c.meet(op, r.at.String())
 	r.rule, r.faultOperation = hit.Rule, op
 	switch {
@@ -106,7 +105,7 @@ func (r *managementRequest) endLocksOf(tokens []message.UUID) func() {
 }
 
 // settleOperations maps outcomes to the operations of fault rules.
-var settleOperations = map[queue.SettlementOutcome]inject.Operation{queue.Complete: inject.Complete,
+var settleOperations = map[queue.SettlementOutcome]inject.OperationKind{queue.Complete: inject.Complete,
 	queue.Abandon: inject.Abandon, queue.Release: inject.Abandon, queue.Defer: inject.Defer,
 	queue.DeadLetter: inject.DeadLetter}
 

@@ -26,7 +26,7 @@ func (w *testServer) fault(r inject.FaultRule) {
 func TestFaultLockLost(t *testing.T) {
 	w := newTestServer(t)
 	w.fault(inject.FaultRule{Fault: inject.LockLost, Entity: "Q",
-		Operations: []inject.Operation{inject.Complete}})
+		Operations: []inject.OperationKind{inject.Complete}})
 	c := w.attached("a")
 	refused(t, c.settles(0, &frame.Accepted{}), condMessageLockLost)
 	c.credit(0, 1, 1, false)
@@ -40,7 +40,7 @@ func TestFaultLockLost(t *testing.T) {
 	w.send("q", "b")
 	c.credit(0, 2, 1, false)
 	c.delivered()
-	w.fault(inject.FaultRule{Fault: inject.LockLost, Operations: []inject.Operation{inject.DeadLetter}})
+	w.fault(inject.FaultRule{Fault: inject.LockLost, Operations: []inject.OperationKind{inject.DeadLetter}})
 	if s := c.settles(2, &frame.Accepted{}); !isState[*frame.Accepted](s) {
 		t.Errorf("another outcome meets the fault: %+v", s)
 	}
@@ -53,7 +53,7 @@ func TestFaultDetachOfSender(t *testing.T) {
 	w.create(entity.Queue, "q")
 	c := w.dial(1 << 16)
 	for handle, after := range []bool{false, true} {
-		w.fault(inject.FaultRule{Fault: inject.Detach, Operations: []inject.Operation{inject.Send},
+		w.fault(inject.FaultRule{Fault: inject.Detach, Operations: []inject.OperationKind{inject.Send},
 			After: after})
 		c.sender(uint32(handle), "q")
 		c.transfer(uint32(handle), uint32(handle), message.New([]byte("a")))
@@ -87,13 +87,13 @@ func TestFaultDetachOfReceiver(t *testing.T) {
 	w.create(entity.Queue, "q")
 	w.send("q", "a")
 	c := w.dial(1 << 16)
-	w.fault(inject.FaultRule{Fault: inject.Detach, Operations: []inject.Operation{inject.Receive}})
+	w.fault(inject.FaultRule{Fault: inject.Detach, Operations: []inject.OperationKind{inject.Receive}})
 	c.receiver(0, "q")
 	c.credit(0, 0, 1, false)
 	if d := await[*frame.Detach](c); d.Error.Condition != frame.CondDetachForced {
 		t.Errorf("%v", d.Error)
 	}
-	w.fault(inject.FaultRule{Fault: inject.Detach, Operations: []inject.Operation{inject.Receive},
+	w.fault(inject.FaultRule{Fault: inject.Detach, Operations: []inject.OperationKind{inject.Receive},
 		After: true})
 	c.receiver(1, "q")
 	c.credit(1, 0, 1, false)
@@ -114,7 +114,7 @@ func TestFaultDrop(t *testing.T) {
 	w := newTestServer(t)
 	c := w.attached("a")
 	w.fault(inject.FaultRule{Fault: inject.Drop, After: true,
-		Operations: []inject.Operation{inject.Complete}})
+		Operations: []inject.OperationKind{inject.Complete}})
 	c.say(0, &frame.Disposition{Receiver: true, First: 0, Last: frame.Some(0), State: &frame.Accepted{}})
 	for {
 		f, ok := c.next()
@@ -135,7 +135,7 @@ func TestFaultLatency(t *testing.T) {
 	wall := ttl.NewManual(time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC))
 	w.bus.o.Wall = wall
 	w.fault(inject.FaultRule{Fault: inject.Latency, Latency: time.Minute,
-		Operations: []inject.Operation{inject.Send}})
+		Operations: []inject.OperationKind{inject.Send}})
 	w.create(entity.Queue, "q")
 	c := w.dial(1 << 16)
 	c.sender(0, "q")
@@ -188,7 +188,7 @@ func TestFaultRenewLock(t *testing.T) {
 	c.credit(0, 0, 1, false)
 	transfer, _ := c.delivered()
 	token, _ := tokenOf(transfer.DeliveryTag)
-	w.fault(inject.FaultRule{Fault: inject.LockLost, Operations: []inject.Operation{inject.RenewLock}})
+	w.fault(inject.FaultRule{Fault: inject.LockLost, Operations: []inject.OperationKind{inject.RenewLock}})
 	m := c.manage(1, "q")
 	m.do(410, "renew-lock", pairs("lock-tokens", wire.UUIDs([]wire.UUID{wire.UUID(token)})))
 	refused(t, c.settles(0, &frame.Accepted{}), condMessageLockLost)
@@ -208,7 +208,7 @@ func TestFaultOfRequests(t *testing.T) {
 	transfer, _ := c.delivered()
 	token, _ := tokenOf(transfer.DeliveryTag)
 	w.fault(inject.FaultRule{Fault: inject.LockLost, After: true,
-		Operations: []inject.Operation{inject.Complete}})
+		Operations: []inject.OperationKind{inject.Complete}})
 	of := c.manage(1, "q")
 	of.do(410, "update-disposition", pairs("disposition-status", "completed", "lock-tokens",
 		wire.UUIDs([]wire.UUID{wire.UUID(token)})))
@@ -219,7 +219,7 @@ func TestFaultOfRequests(t *testing.T) {
 	c.say(0, a)
 	await[*frame.Attach](c)
 	of = c.manage(6, "talks")
-	w.fault(inject.FaultRule{Fault: inject.LockLost, Operations: []inject.Operation{inject.RenewLock}})
+	w.fault(inject.FaultRule{Fault: inject.LockLost, Operations: []inject.OperationKind{inject.RenewLock}})
 	of.do(410, "renew-session-lock", pairs("session-id", "s"))
 	of.do(410, "renew-session-lock", pairs("session-id", "s"))
 }

@@ -120,7 +120,7 @@ func hasLine(text string, words []string) bool {
 func TestClockWarning(t *testing.T) {
 	w := newTestServer(t)
 	now := ttl.SystemClock{}.Now()
-	_, err := w.h.Instance().SetClock(w.ctx, ttl.ClockChange{Set: &now})
+	_, err := w.h.Instance().SetClock(w.ctx, ttl.ClockChangeRequest{Set: &now})
 	w.must(err)
 	log := w.withLog(slog.LevelInfo)
 	w.create(entity.Queue, "q")

@@ -57,7 +57,7 @@ type managementRequest struct {
 	state frame.State // state of the transaction; nil: none
 
 	rule           string // id of the fault rule that applied; "": none
-	faultOperation inject.Operation
+	faultOperation inject.OperationKind
 }
 
 // managementResponse is the response to a request. Status 0 means 200.
@@ -232,7 +232,7 @@ func operations(name string) (op managementOperation, ok bool) {
 // the request sends messages; partition returns the partition key of the request's messages.
 func (r *managementRequest) join(sends bool, partition func() (string, error)) (*queue.Transaction, error) {
 	return r.c.join(r.state,
-		transactionParticipant{link: r.link, at: r.at, sends: sends, partition: partition})
+		transactionalOperation{link: r.link, at: r.at, sends: sends, partition: partition})
 }
 
 func noPartition() (string, error) { return "", nil }

@@ -12,13 +12,13 @@ import (
 )
 
 // look compares the stored messages with the model of the history.
-func (p *transactionHistory) look() {
+func (p *transactionModelRun) look() {
 	before := p.committed()
 	p.compare(p.testServer, before, "")
 }
 
 // crash compares the messages that a crash at this moment would leave with the model of the history.
-func (p *transactionHistory) crash() {
+func (p *transactionModelRun) crash() {
 	before := p.committed()
 	disk := p.disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: p.r.IntN(101), RNG: p.r})
 	w := worldOn(p.t, disk)
@@ -28,7 +28,7 @@ func (p *transactionHistory) crash() {
 }
 
 // committed returns the transactions whose commits the server has confirmed.
-func (p *transactionHistory) committed() []*modelTxn {
+func (p *transactionModelRun) committed() []*modelTxn {
 	var list []*modelTxn
 	for _, t := range p.all {
 		if t.committed {
@@ -40,7 +40,7 @@ func (p *transactionHistory) committed() []*modelTxn {
 
 // compare fails the test unless each transaction is stored either completely or not at all: those in
 // committed completely. when begins the error messages.
-func (p *transactionHistory) compare(w *testServer, committed []*modelTxn, when string) {
+func (p *transactionModelRun) compare(w *testServer, committed []*modelTxn, when string) {
 	there := map[string]int{}
 	list, err := w.q.Peek(w.ctx, entity.Address{Entity: "q"}, queue.PeekOptions{Max: 10_000,
 		MaxBytes: 1 << 30})
@@ -100,7 +100,7 @@ func (p *transactionHistory) compare(w *testServer, committed []*modelTxn, when 
 
 // end waits for all outcomes, closes the connections, and compares the stored messages with the model once
 // more.
-func (p *transactionHistory) end() {
+func (p *transactionModelRun) end() {
 	for _, k := range p.talkers {
 		k.sync()
 	}

@@ -45,11 +45,11 @@ func TestTransactionHistories(t *testing.T) {
 	}
 }
 
-// transactionHistory is one random sequence of operations in transactions, with the server, the clients,
-// and a model of what must be stored.
-type transactionHistory struct {
+// transactionModelRun is one run of the model test: a random sequence of operations in transactions, with the
+// server, the clients, and a model of what must be stored.
+type transactionModelRun struct {
 	*testServer
-	disk    *testdisk.Disk
+	disk    *testdisk.EngineStorage
 	r       *rand.Rand
 	talkers []*modelClient
 	all     []*modelTxn
@@ -73,8 +73,8 @@ type modelTxn struct {
 
 const preloaded = 60
 
-func newTransactionHistory(t *testing.T, seed uint64) *transactionHistory {
-	p := &transactionHistory{disk: testdisk.NewCrashable(t), r: rand.New(rand.NewPCG(seed, 2)),
+func newTransactionHistory(t *testing.T, seed uint64) *transactionModelRun {
+	p := &transactionModelRun{disk: testdisk.NewCrashable(t), r: rand.New(rand.NewPCG(seed, 2)),
 		plain: map[string]bool{}, gone: map[string]bool{}}
 	p.testServer = worldOn(t, p.disk)
 	p.create(entity.Queue, "q", func(q *entity.Properties) { q.LockDuration = 5 * time.Minute })
@@ -88,7 +88,7 @@ func newTransactionHistory(t *testing.T, seed uint64) *transactionHistory {
 }
 
 // worldOn returns a test server whose data are on the disk.
-func worldOn(t *testing.T, disk *testdisk.Disk) *testServer {
+func worldOn(t *testing.T, disk *testdisk.EngineStorage) *testServer {
 	t.Helper()
 	w := &testServer{t: t, ctx: t.Context(), q: queue.New(queue.Options{})}
 	e, err := disk.Open(w.ctx)
@@ -101,23 +101,23 @@ func worldOn(t *testing.T, disk *testdisk.Disk) *testServer {
 	return w
 }
 
-// modelClient is one client of a transactionHistory, with its open transactions and the operations for
+// modelClient is one client of a transactionModelRun, with its open transactions and the operations for
 // which it has no outcome yet.
 type modelClient struct {
 	*testClient
-	p       *transactionHistory
+	p       *transactionModelRun
 	number  int
 	apart   bool
-	next    map[uint16]uint32    // delivery ids of what it sends, by channel
+	next    map[uint16]uint32    // modelDelivery ids of what it sends, by channel
 	open    []*modelTxn          // declared, and not discharged
 	waiting map[uint32]*modelTxn // discharges, by delivery id
 	sends   map[uint32]string    // outside of transactions
-	have    []delivery           // unsettled
+	have    []modelDelivery      // unsettled
 	known   map[uint32]string    // what was delivered, by id
 	done    map[uint32]bool      // settled by the server
 }
 
-type delivery struct {
+type modelDelivery struct {
 	id   uint32
 	text string
 }
@@ -139,7 +139,7 @@ func (k *modelClient) channel(handle uint16) uint16 {
 	return 0
 }
 
-func (p *transactionHistory) newModelClient(number int) *modelClient {
+func (p *transactionModelRun) newModelClient(number int) *modelClient {
 	k := &modelClient{testClient: p.dial(1 << 16), p: p, number: number, apart: p.r.IntN(2) == 0,
 		next:    map[uint16]uint32{},
 		waiting: map[uint32]*modelTxn{}, sends: map[uint32]string{}, known: map[uint32]string{},
@@ -190,12 +190,12 @@ func requestOf(body frame.Body) []byte {
 	return m.AppendBare(nil)
 }
 
-func (p *transactionHistory) note(format string, args ...any) {
+func (p *transactionModelRun) note(format string, args ...any) {
 	p.log = append(p.log, fmt.Sprintf(format, args...))
 }
 
 // step makes a random client carry out one random operation.
-func (p *transactionHistory) step() {
+func (p *transactionModelRun) step() {
 	k := p.talkers[p.r.IntN(len(p.talkers))]
 	var txn *modelTxn
 	if len(k.open) > 0 {
@@ -301,7 +301,7 @@ func (k *modelClient) discharge(t *modelTxn, commit bool) {
 	}
 	// What it was to settle is settled right behind it, by another transaction, or outside of any.
 	for i, id := range t.ids {
-		d := delivery{id, t.settled[i]}
+		d := modelDelivery{id, t.settled[i]}
 		if k.p.r.IntN(2) == 0 {
 			k.have = append(k.have, d)
 			continue
@@ -335,7 +335,7 @@ func (k *modelClient) take(f receivedFrame) {
 			m, err := message.Parse(f.payload)
 			k.p.must(err)
 			if text := textOf(m); strings.HasPrefix(text, "p") {
-				k.have = append(k.have, delivery{b.DeliveryID.Value, text})
+				k.have = append(k.have, modelDelivery{b.DeliveryID.Value, text})
 				k.known[b.DeliveryID.Value] = text
 			}
 		}

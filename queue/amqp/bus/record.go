@@ -134,7 +134,7 @@ func clientOf(p *amqp.Peer) string {
 }
 
 // settleName returns the name that a settlement has in the log of requests, and its operation in fault rules.
-func settleName(state frame.State) (name string, op inject.Operation) {
+func settleName(state frame.State) (name string, op inject.OperationKind) {
 	if part, inTransaction := state.(*frame.Transactional); inTransaction {
 		state = part.Outcome
 	}

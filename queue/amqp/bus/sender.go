@@ -200,8 +200,8 @@ func (s *sender) store(ctx context.Context, list []*message.Message, state frame
 }
 
 // participant returns the sending of messages as a participant of a transaction.
-func (s *sender) participant(list []*message.Message) transactionParticipant {
-	p := transactionParticipant{link: s.link, at: s.at, sends: true,
+func (s *sender) participant(list []*message.Message) transactionalOperation {
+	p := transactionalOperation{link: s.link, at: s.at, sends: true,
 		partition: func() (string, error) { return s.c.queues.PartitionOf(s.at, list) }}
 	if s.via != nil {
 		p.at = *s.via

@@ -79,7 +79,7 @@ func (n *receiver) settleAll(ctx context.Context, list []amqp.Settlement, states
 // otherwise. rule is the id of the fault rule that applied; "": none.
 func (n *receiver) settle(ctx context.Context, s amqp.Settlement) (told frame.State, rule string) {
 	token, ok := tokenOf(s.Tag)
-	tx, err := n.c.join(s.State, transactionParticipant{link: n.link, at: n.at,
+	tx, err := n.c.join(s.State, transactionalOperation{link: n.link, at: n.at,
 		partition: func() (string, error) { return n.c.queues.LockedPartition(ctx, n.at, token) }})
 	if err != nil {
 		return n.rejected(err), ""

@@ -12,7 +12,7 @@ import (
 // Alarm calls a function at given times of a clock that can be moved. Each call of fire returns the time of
 // the next call, in milliseconds. One goroutine makes all calls, from Start to Stop.
 type Alarm struct {
-	clock *host.Clock
+	clock *host.NonDecreasingClock
 	fire  func(ctx context.Context, now int64) (next int64)
 	wake  chan struct{} // capacity 1: the time of the next call has changed, or the clock was moved
 
@@ -21,7 +21,7 @@ type Alarm struct {
 }
 
 // New returns an alarm that has not been started.
-func New(clock *host.Clock, fire func(context.Context, int64) int64) *Alarm {
+func New(clock *host.NonDecreasingClock, fire func(context.Context, int64) int64) *Alarm {
 	return &Alarm{clock: clock, fire: fire, wake: make(chan struct{}, 1)}
 }
 

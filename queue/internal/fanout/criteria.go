@@ -9,8 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/rule"
 )
 
-// correlationCriterion is one property that a correlation filter compares.
-type correlationCriterion struct {
+// comparedPropertyName identifies a property that a correlation filter compares.
+type comparedPropertyName struct {
 	system rule.SystemProperty // 0: it is an application property
 	user   string              // the application property's name, in lower case
 }
@@ -18,22 +18,22 @@ type correlationCriterion struct {
 // criteria returns the properties that a filter compares, in a fixed order, and the values that it requires
 // of them, joined to one key. The list is empty for a filter that an index cannot answer: a filter of
 // another kind, or one with a value that equals nothing.
-func criteria(f rule.Filter) (list []correlationCriterion, values string) {
+func criteria(f rule.Filter) (list []comparedPropertyName, values string) {
 	if f.Kind() != rule.KindCorrelation {
 		return nil, ""
 	}
 	c := f.Correlation()
-	keys := make(map[correlationCriterion]string)
+	keys := make(map[comparedPropertyName]string)
 	for system, text := range map[rule.SystemProperty]string{rule.CorrelationID: c.CorrelationID,
 		rule.MessageID: c.MessageID, rule.To: c.To, rule.ReplyTo: c.ReplyTo, rule.Label: c.Label,
 		rule.SessionID: c.SessionID, rule.ReplyToSessionID: c.ReplyToSessionID,
 		rule.ContentType: c.ContentType} {
 		if text != "" {
-			keys[correlationCriterion{system: system}], _ = valueKey(rule.String(text))
+			keys[comparedPropertyName{system: system}], _ = valueKey(rule.String(text))
 		}
 	}
 	for _, p := range c.Properties {
-		at := correlationCriterion{user: strings.ToLower(p.Name)}
+		at := comparedPropertyName{user: strings.ToLower(p.Name)}
 		key, ok := valueKey(p.Value)
 		if _, twice := keys[at]; twice || !ok {
 			return nil, ""
@@ -43,7 +43,7 @@ func criteria(f rule.Filter) (list []correlationCriterion, values string) {
 	for at := range keys {
 		list = append(list, at)
 	}
-	slices.SortFunc(list, func(a, b correlationCriterion) int {
+	slices.SortFunc(list, func(a, b comparedPropertyName) int {
 		if a.system != b.system {
 			return int(a.system) - int(b.system)
 		}
@@ -61,7 +61,7 @@ func appendKey(joined, key string) string { return joined + strconv.Itoa(len(key
 
 // joined returns the name under which a correlationFilterTable for these properties is stored. Different
 // lists have different names.
-func joined(list []correlationCriterion) (name string) {
+func joined(list []comparedPropertyName) (name string) {
 	for _, c := range list {
 		name = appendKey(name, strconv.Itoa(int(c.system))+c.user)
 	}
@@ -70,7 +70,7 @@ func joined(list []correlationCriterion) (name string) {
 
 // values returns the message's values of the given properties, joined to one key for the look-up of
 // correlation filters that compare the same properties. ok is false if a property is missing.
-func (v *MessageView) values(list []correlationCriterion) (values string, ok bool) {
+func (v *MessageView) values(list []comparedPropertyName) (values string, ok bool) {
 	for _, c := range list {
 		var value rule.Value
 		if c.system == 0 {

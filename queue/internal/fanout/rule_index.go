@@ -24,7 +24,7 @@ type RulePosition struct{ Subscription, Rule int }
 
 // correlationFilterTable contains the filters that compare the same properties.
 type correlationFilterTable struct {
-	criteria []correlationCriterion
+	criteria []comparedPropertyName
 	rules    map[string][]RulePosition // by the joined keys of the required values
 }
 

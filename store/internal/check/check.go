@@ -192,7 +192,7 @@ func (k *checker) checkItem(s *view.PartitionRange, key, value []byte, bounds fe
 // checkBase checks the second from which an item's time to live counts: the stored second must equal the one
 // in the document, at the container's ttlPropertyPath. It does not check items that were written under an
 // earlier ttlPropertyPath.
-func (k *checker) checkBase(item *view.Item) {
+func (k *checker) checkBase(item *view.DecodedItem) {
 	l := k.state.Lives.Of(&item.Head, item.Body)
 	if base, based := k.state.Lives.Basis.Of(item.Body); !l.Ended && (l.Based != based || l.Base != base) {
 		k.fault("item %q: its time to live counts from %d (%v), not from %d (%v)", item.ID, l.Base, l.Based,
@@ -202,7 +202,7 @@ func (k *checker) checkBase(item *view.Item) {
 
 // expect checks that the key e.Key of an item exists and has the value e.Value. The key is read later,
 // together with others: see readDue.
-func (k *checker) expect(item *view.Item, e view.KeyValue) {
+func (k *checker) expect(item *view.DecodedItem, e view.KeyValue) {
 	k.read(e.Key, func(v []byte) {
 		switch {
 		case v == nil:
@@ -214,7 +214,7 @@ func (k *checker) expect(item *view.Item, e view.KeyValue) {
 }
 
 // entries returns the keys that an item must have.
-func (k *checker) entries(s *view.PartitionRange, item *view.Item) []view.KeyValue {
+func (k *checker) entries(s *view.PartitionRange, item *view.DecodedItem) []view.KeyValue {
 	var room layout.KeyArena
 	return k.state.Keys.AppendEntries(nil, &room, s.Scope, item)
 }

@@ -37,7 +37,8 @@ func (k *checker) checkExpiries(s *view.PartitionRange, ceiling layout.WriteSequ
 			k.fault("range %s: the item %x has expired twice", s.ID, e.RID)
 		}
 		seen[e.RID] = true
-		if e.Kind != layout.Expired || len(e.Previous.Body) == 0 || !k.wholeVersion(s, &e.ItemVersion) ||
+		if e.Kind != layout.Expired || len(e.Previous.Body) == 0 || !k.wholeVersion(s,
+			&e.AllVersionsFeedEntry) ||
 			jsondoc.Get(e.Previous.Body, layout.IDPath).Str() != e.ID {
 			k.fault("range %s: the expiry at %d is malformed", s.ID, seq)
 		}

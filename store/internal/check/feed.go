@@ -13,7 +13,7 @@ import (
 
 // checkFeed checks that an item has its entry in the latest-version feed and, if the container keeps all
 // versions, its entry in the feed of all versions.
-func (k *checker) checkFeed(s *view.PartitionRange, item *view.Item, bounds feedBounds) {
+func (k *checker) checkFeed(s *view.PartitionRange, item *view.DecodedItem, bounds feedBounds) {
 	seq := item.Head.Sequence
 	k.read(layout.AppendSequenceKey(nil, s.Scope, layout.FamilyFeed, seq), func(value []byte) {
 		if value == nil {
@@ -109,7 +109,7 @@ func (k *checker) checkVersions(s *view.PartitionRange, bounds feedBounds) error
 
 // wholeVersion reports whether a version has the fields that its kind requires and a partition key that
 // lies in the range.
-func (k *checker) wholeVersion(s *view.PartitionRange, v *layout.ItemVersion) bool {
+func (k *checker) wholeVersion(s *view.PartitionRange, v *layout.AllVersionsFeedEntry) bool {
 	key, err := definition.DecodeOrdered(v.PK)
 	if err != nil {
 		return false

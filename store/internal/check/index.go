@@ -19,7 +19,7 @@ func (k *checker) policies() []*index.Indexer {
 }
 
 // checkTerms reports index entries that an item lacks.
-func (k *checker) checkTerms(s *view.PartitionRange, item *view.Item) error {
+func (k *checker) checkTerms(s *view.PartitionRange, item *view.DecodedItem) error {
 	want, err := view.StoredTerms(k.r, k.state.Terms, s.Scope, item)
 	if err != nil {
 		return err

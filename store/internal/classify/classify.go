@@ -40,7 +40,7 @@ func ToFault(err error) error {
 
 // hostError converts the errors of package host to a *fault.Error; nil for other errors.
 func hostError(err error) *fault.Error {
-	var change *ttl.ClockChangeError
+	var change *ttl.InvalidClockChangeError
 	var far *host.ClockTooFarBackError
 	var behind *host.ClockBehindError
 	if free, reserve, ok := host.Reserve(err); ok {
@@ -133,8 +133,8 @@ var classErrors = map[host.ErrorClass]struct {
 func scriptError(err error) *fault.Error {
 	var failed *script.Error
 	var timeout *script.TimeoutError
-	var large *script.TooLargeError
-	var busy *script.TooManyScriptsError
+	var large *script.SizeOrMemoryLimitError
+	var busy *script.TooManyAbandonedScriptsError
 	switch {
 	case errors.As(err, &failed):
 		return &fault.Error{Code: fault.CodeBadRequest, Message: err.Error(), Err: err}
@@ -154,7 +154,7 @@ const memoryRetry = time.Second
 // queryError converts the errors of package query to a *fault.Error; nil for other errors.
 func queryError(err error) *fault.Error {
 	var wrong *query.Error
-	var unsupported *query.UnsupportedError
+	var unsupported *query.MissingClientFeaturesError
 	var cursor *query.CursorError
 	var memory *query.MemoryError
 	var match *query.RegexTimeoutError

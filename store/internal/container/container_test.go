@@ -139,7 +139,7 @@ func TestLatestMoments(t *testing.T) {
 // TestShapeCache checks that the cache has a shape after Learn and until Forget, and that a deletion of the
 // whole index empties it.
 func TestShapeCache(t *testing.T) {
-	var b container.DocumentShapeCache
+	var b container.RecordedDocumentShapes
 	name := container.DocumentShapeHash{1}
 	b.Learn(nil, false, 0)
 	if known, full := b.LookUp(name); known || full {

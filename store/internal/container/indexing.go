@@ -104,7 +104,7 @@ func (st *State) compileLives() (err error) {
 			after = st.Rec.Eras[i+1].Path
 		}
 		st.LifeRules.Eras = append(st.LifeRules.Eras,
-			view.TTLBasisChange{PolicyEra: e.PolicyEra, After: basis(after)})
+			view.TTLBasisChange{PropertyEra: e.PropertyEra, After: basis(after)})
 	}
 	return err
 }
@@ -166,7 +166,7 @@ func (st *State) SetPolicy(next *State, now int64) {
 	policy, era := st.Policy().Rebase(next.Spec.DefaultTTL, now)
 	next.Rec.Policy, next.Rec.Basis = policy, path
 	next.Rec.Eras = append(slices.Clip(st.Rec.Eras),
-		record.TTLPropertyEra{PolicyEra: era, Path: st.Rec.Basis})
+		record.TTLPropertyEra{PropertyEra: era, Path: st.Rec.Basis})
 }
 
 // LoadReindexed loads the stored progress of reindexing a range.
@@ -182,6 +182,6 @@ func (st *State) LoadReindexed(r engine.Reader, s *Partition) error {
 }
 
 // SplitPolicy returns the policy by which a split creates the index entries in the new ranges.
-func (st *State) SplitPolicy() split.CopyPolicy {
-	return split.CopyPolicy{Terms: st.Terms, Lives: st.LifeRules, Round: st.Rec.IndexRound}
+func (st *State) SplitPolicy() split.CopyIndexAndTTLPolicy {
+	return split.CopyIndexAndTTLPolicy{Terms: st.Terms, Lives: st.LifeRules, Round: st.Rec.IndexRound}
 }

@@ -41,7 +41,7 @@ type Partition struct {
 	Purged      int
 	FirstPurged sweep.ExpiryCandidate
 
-	Shapes    DocumentShapeCache
+	Shapes    RecordedDocumentShapes
 	Reindexed atomic.Uint64 // reindexed up to this rid; layout.AllReindexed when done
 	// Behind is the last LSN of a range that has been split, plus one; 0 if the range has not been split
 	Behind atomic.Uint64
@@ -164,7 +164,7 @@ func lastFeedTime(r engine.Reader, scope []byte) (ts int64, err error) {
 func lastVersionTime(r engine.Reader, scope []byte) (ts int64, err error) {
 	it := r.Scan(layout.ScopeFamily(scope, layout.FamilyVersions), true)
 	if it.Next() {
-		var v layout.ItemVersion
+		var v layout.AllVersionsFeedEntry
 		v, err = layout.DecodeVersion(it.Value())
 		ts = v.TS
 	}

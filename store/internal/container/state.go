@@ -17,12 +17,12 @@ import (
 type State struct {
 	Rec           record.Container
 	Spec          definition.ContainerSpec
-	Terms         *index.Indexer          // of Spec, combined with Olders
-	OlderIndexers []*index.Indexer        // of Rec.IndexedBy
-	LifeRules     view.LifetimeRules      // of Rec.Basis and Rec.Eras
-	Ranges        []*Partition            // by EPK
-	Vectors       []definition.VectorPath // of Spec
-	Tombstones    map[string]uint64       // partition key -> LSN up to which its items are deleted
+	Terms         *index.Indexer                    // of Spec, combined with Olders
+	OlderIndexers []*index.Indexer                  // of Rec.IndexedBy
+	LifeRules     view.LifetimeRules                // of Rec.Basis and Rec.Eras
+	Ranges        []*Partition                      // by EPK
+	Vectors       []definition.VectorPathDimensions // of Spec
+	Tombstones    map[string]uint64                 // partition key -> LSN up to which its items are deleted
 	Dropped       bool
 
 	Version   uint32 // as in the marks of the container's ranges: see version.go
@@ -41,7 +41,9 @@ func (st *State) MadeAt(i int) uint64 {
 func (st *State) Policy() *ttl.Policy { return &st.Rec.Policy }
 
 // Life returns the life of an item: the values by which the policy decides whether it has expired.
-func (st *State) Life(item *view.Item) ttl.Lifetime { return st.LifeRules.Of(&item.Head, item.Body) }
+func (st *State) Life(item *view.DecodedItem) ttl.Lifetime {
+	return st.LifeRules.Of(&item.Head, item.Body)
+}
 
 // Expired reports whether an item has expired at second now.
 func (st *State) Expired(h *layout.ItemHeader, body []byte, now int64) bool {
@@ -61,8 +63,8 @@ func (st *State) Tombstoned(h layout.ItemHeader, pk func() []byte) bool {
 // Moves reports whether an expired item has to be moved to the expiry sink, the container for expired
 // items, instead of being deleted: the sink was set before the item expired, and the item was not deleted
 // with its whole partition key.
-func (st *State) Moves(ghost *view.Item) bool {
-	none := definition.ExpirySink{}
+func (st *State) Moves(ghost *view.DecodedItem) bool {
+	none := definition.ExpirySinkReference{}
 	if st.Rec.Settings.ExpirySink() == none || st.Tombstoned(ghost.Head, func() []byte { return ghost.PK }) {
 		return false
 	}
@@ -73,7 +75,7 @@ func (st *State) Moves(ghost *view.Item) bool {
 // LogsExpiryOf reports whether the expiry of an item has still to be added to the log of expiries: the
 // container keeps a log, and the expiry is not in it yet. The caller has checked that the item has expired
 // and was not deleted together with its partition key.
-func (st *State) LogsExpiryOf(item *view.Item) bool {
+func (st *State) LogsExpiryOf(item *view.DecodedItem) bool {
 	return st.Rec.Log != nil && !item.Head.Announced && !st.Rec.Log.Knows(st.Life(item), st.Policy())
 }
 

@@ -69,10 +69,10 @@ func KeepsLog(state *view.ContainerState) error {
 
 // ExpiryLogReader fills one page of the log of expiries.
 type ExpiryLogReader struct {
-	Owner  value.ItemContainer    // owner of the items
-	Ranges []*view.PartitionRange // the container's ranges
-	At     []uint64               // for each range: the sequence of the last entry that was read; Fill advances it
-	Share  int                    // maximum number of entries of one range, so that none fills the page
+	Owner  value.ContainerPropertySource // owner of the items
+	Ranges []*view.PartitionRange        // the container's ranges
+	At     []uint64                      // for each range: the sequence of the last entry read; Fill advances it
+	Share  int                           // maximum number of entries of one range, so that none fills it
 	Page   ExpiryLogPage
 
 	bytes int
@@ -95,7 +95,7 @@ func (r *ExpiryLogReader) Fill(src *scan.Source, i int) error {
 	var err error
 	for n := 0; err == nil && n < r.Share && r.bytes < value.MaxPageBytes && it.Next(); {
 		seq := layout.KeySequence(it.Key())
-		var e layout.ExpiryEntry
+		var e layout.ExpiryLogEntry
 		if e, err = layout.DecodeExpiry(it.Value()); err != nil {
 			break
 		}
@@ -115,12 +115,12 @@ func (r *ExpiryLogReader) Fill(src *scan.Source, i int) error {
 }
 
 // add appends a copy of an entry, which stays valid after the page's snapshot is closed.
-func (r *ExpiryLogReader) add(src *scan.Source, seq layout.WriteSequence, e *layout.ExpiryEntry) error {
+func (r *ExpiryLogReader) add(src *scan.Source, seq layout.WriteSequence, e *layout.ExpiryLogEntry) error {
 	key, err := keyOf(e.PK)
 	if err != nil {
 		return err
 	}
-	item := imageItem(r.Owner, &e.ItemVersion, e.Previous)
+	item := imageItem(r.Owner, &e.AllVersionsFeedEntry, e.Previous)
 	r.bytes += len(item.Body())
 	r.Page.Expirations = append(r.Page.Expirations, Expiration{
 		Key: value.Key{Partition: key, ID: e.ID}, ExpiredAt: e.At, Item: item,

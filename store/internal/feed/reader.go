@@ -22,7 +22,7 @@ import (
 // by a partition tombstone are skipped, as in every read.
 //
 // The feed of all versions and deletes (family v) has an entry for each change inside the container's
-// retention; see layout.ItemVersion.
+// retention; see layout.AllVersionsFeedEntry.
 //
 // A page returns only durable changes. It would not be enough to leave out entries that are not durable: a
 // replace that is visible but not durable has already removed the old entry of its item, and a crash would
@@ -85,7 +85,7 @@ type ChangesPage struct {
 
 // Reader fills one page of a change feed, range after range.
 type Reader struct {
-	Owner value.ItemContainer // owner of the items
+	Owner value.ContainerPropertySource // owner of the items
 	Mode  FeedMode
 	Start StartPosition
 	Limit int // maximum number of changes per page
@@ -98,7 +98,7 @@ type Reader struct {
 	// the sequence (LSN and number) of the last write in the transaction of the latest change; 0: no
 	// change of the range yet
 	whole layout.WriteSequence
-	rows  []latestFeedEntry // reused memory, like the two fields below
+	rows  []latestVersionFeedEntry // reused memory, like the two fields below
 	keys  [][]byte
 	mem   []byte
 }
@@ -155,8 +155,8 @@ func (f *Reader) add(ch Change, bytes int, last layout.WriteSequence) {
 	}
 }
 
-// latestFeedEntry is an entry of the latest-version feed that was read before its item.
-type latestFeedEntry struct {
+// latestVersionFeedEntry is an entry of the latest-version feed that was read before its item.
+type latestVersionFeedEntry struct {
 	seq    layout.WriteSequence
 	e      layout.FeedEntry
 	wanted bool // its time and its partition key may match the request
@@ -200,7 +200,7 @@ func (f *Reader) gather(src *scan.Source, it engine.Iterator) (more bool, err er
 		if !it.Next() {
 			return false, nil
 		}
-		var r latestFeedEntry
+		var r latestVersionFeedEntry
 		r.seq = layout.KeySequence(it.Key())
 		if r.e, err = layout.DecodeFeed(it.Value()); err != nil {
 			return false, err

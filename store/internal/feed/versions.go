@@ -126,7 +126,7 @@ func (f *Reader) fillVersions(src *scan.Source, at *layout.WriteSequence) (err e
 		if ended = f.ended(src, seq, at); ended {
 			break
 		}
-		var v layout.ItemVersion
+		var v layout.AllVersionsFeedEntry
 		if v, err = layout.DecodeVersion(it.Value()); err != nil {
 			break
 		}
@@ -155,7 +155,7 @@ func outsideRetention() error {
 // addVersion adds a change with its current and previous version. The slices of the change stay valid after
 // the page's snapshot is closed.
 func (f *Reader) addVersion(state *view.ContainerState, seq layout.WriteSequence,
-	v *layout.ItemVersion) error {
+	v *layout.AllVersionsFeedEntry) error {
 	ch := Change{Kind: ChangeKind(v.Kind), Timestamp: v.TS, PreviousLSN: v.Previous.Sequence.LSN(),
 		def: &state.Keys.Def}
 	if ch.gone() {
@@ -189,7 +189,8 @@ func showsPrevious(spec *definition.ContainerSpec, kind uint8) bool {
 
 // imageItem converts i, one of the two versions of an item in the feed entry v, to an Item of the container
 // of.
-func imageItem(of value.ItemContainer, v *layout.ItemVersion, i layout.PreviousImage) value.Item {
+func imageItem(of value.ContainerPropertySource, v *layout.AllVersionsFeedEntry,
+	i layout.PreviousImage) value.Item {
 	head := layout.ItemHeader{Range: i.Range, Sequence: i.Sequence, EPK: bytes.Clone(v.EPK)}
 	head.Life.TS = i.TS
 	return value.NewItem(of, v.RID, head, bytes.Clone(i.Body), "")

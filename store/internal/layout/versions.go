@@ -7,7 +7,8 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// ItemVersion is one entry of the feed of all versions (family v). Its key holds the sequence of the change.
+// AllVersionsFeedEntry is one entry of the feed of all versions (family v). Its key holds the sequence of the
+// change.
 //
 //	 0     1      2      4     12           20     28          30             38              46
 //	+-----+------+-------+-----+-----------+------+-----------+--------------+---------------+
@@ -18,13 +19,12 @@ import (
 //	+---------------+--------------+--------------+-------------------+----------------+
 //	 uvarint         ordered        deletes only   JSON, header-less   the same, to the end
 //
-// An entry of version 2 is written by an import. It stores the item's _ts in 8 bytes, after the previous
-// _ts.
+// An entry of version 2 is written by an import. It stores the item's _ts in 8 bytes, after the previous _ts.
 //
-// The system properties of an image are derived from the other fields: its etag from range and sequence,
-// its _rid from rid. last is the last sequence of the entry's transaction. A page of the feed never ends
-// before it, and its LSN identifies the change.
-type ItemVersion struct {
+// The system properties of an image are derived from the other fields: its etag from range and sequence, its
+// _rid from rid. last is the last sequence of the entry's transaction. A page of the feed never ends before
+// it, and its LSN identifies the change.
+type AllVersionsFeedEntry struct {
 	Kind     uint8 // Created, Replaced, Deleted, Expired or Floor
 	Range    uint16
 	RID      uint64
@@ -64,7 +64,7 @@ const (
 )
 
 // Append appends the encoding of the entry of the feed of all versions, which is stored as its value.
-func (v *ItemVersion) Append(dst []byte) []byte {
+func (v *AllVersionsFeedEntry) Append(dst []byte) []byte {
 	format := byte(versionFormat)
 	if v.Dated != 0 {
 		format = versionDated
@@ -88,21 +88,22 @@ func (v *ItemVersion) Append(dst []byte) []byte {
 }
 
 // Size returns an upper bound of the number of bytes that Append appends.
-func (v *ItemVersion) Size() int {
+func (v *AllVersionsFeedEntry) Size() int {
 	return versionFixed + 8 + 4*binary.MaxVarintLen32 + len(v.EPK) + len(v.PK) + len(v.ID) + len(v.Body) +
 		len(v.Previous.Body)
 }
 
 // DecodeVersion decodes the value of an entry of the feed of all versions. The byte slices of the result are
 // slices of value.
-func DecodeVersion(value []byte) (ItemVersion, error) {
+func DecodeVersion(value []byte) (AllVersionsFeedEntry, error) {
 	if len(value) < versionFixed {
-		return ItemVersion{}, fmt.Errorf("%w: a version of %d bytes", engine.ErrCorrupt, len(value))
+		return AllVersionsFeedEntry{}, fmt.Errorf("%w: a version of %d bytes", engine.ErrCorrupt, len(value))
 	}
 	if value[0] != versionFormat && value[0] != versionDated {
-		return ItemVersion{}, fmt.Errorf("%w: a version of format %d", engine.ErrNewerFormat, value[0])
+		return AllVersionsFeedEntry{}, fmt.Errorf("%w: a version of format %d", engine.ErrNewerFormat,
+			value[0])
 	}
-	v := ItemVersion{
+	v := AllVersionsFeedEntry{
 		Kind:  value[1],
 		Range: binary.BigEndian.Uint16(value[2:]),
 		RID:   binary.BigEndian.Uint64(value[4:]),
@@ -117,7 +118,8 @@ func DecodeVersion(value []byte) (ItemVersion, error) {
 	rest := value[versionFixed:]
 	if value[0] == versionDated {
 		if len(rest) < 8 {
-			return ItemVersion{}, fmt.Errorf("%w: a version of %d bytes", engine.ErrCorrupt, len(value))
+			return AllVersionsFeedEntry{}, fmt.Errorf("%w: a version of %d bytes", engine.ErrCorrupt,
+				len(value))
 		}
 		v.Dated, rest = int64(binary.BigEndian.Uint64(rest)), rest[8:]
 	}
@@ -125,7 +127,8 @@ func DecodeVersion(value []byte) (ItemVersion, error) {
 	for _, part := range [...]*[]byte{&v.EPK, &v.PK, &id, &v.Body} {
 		n, used := binary.Uvarint(rest)
 		if used <= 0 || n > uint64(len(rest)-used) {
-			return ItemVersion{}, fmt.Errorf("%w: a version of %d bytes", engine.ErrCorrupt, len(value))
+			return AllVersionsFeedEntry{}, fmt.Errorf("%w: a version of %d bytes", engine.ErrCorrupt,
+				len(value))
 		}
 		end := used + int(n)
 		*part, rest = rest[used:end:end], rest[end:]
@@ -146,14 +149,14 @@ func VersionEPK(value []byte) ([]byte, error) {
 }
 
 // WrittenAt returns the _ts of the item after the change.
-func (v *ItemVersion) WrittenAt() int64 {
+func (v *AllVersionsFeedEntry) WrittenAt() int64 {
 	if v.Dated != 0 {
 		return v.Dated
 	}
 	return v.TS
 }
 
-// ExpiryEntry is one entry of the log of expiries (family e). Its key holds the entry's sequence.
+// ExpiryLogEntry is one entry of the log of expiries (family e). Its key holds the entry's sequence.
 //
 //	 0             8
 //	+-------------+------------------------------------------+
@@ -162,27 +165,27 @@ func (v *ItemVersion) WrittenAt() int64 {
 //
 // A floor, the entry that stands for all older ones that were removed, is stored the same way, with a
 // version of kind Floor.
-type ExpiryEntry struct {
+type ExpiryLogEntry struct {
 	At int64 // the second from which on the item was expired
-	ItemVersion
+	AllVersionsFeedEntry
 }
 
-// ExpiryFixed is the length in bytes of the part of an ExpiryEntry before its ItemVersion.
+// ExpiryFixed is the length in bytes of the part of an ExpiryLogEntry before its AllVersionsFeedEntry.
 const ExpiryFixed = 8
 
 // Append appends the encoding of the entry of the log of expiries, which is stored as its value.
-func (e *ExpiryEntry) Append(dst []byte) []byte {
-	return e.ItemVersion.Append(binary.BigEndian.AppendUint64(dst, uint64(e.At)))
+func (e *ExpiryLogEntry) Append(dst []byte) []byte {
+	return e.AllVersionsFeedEntry.Append(binary.BigEndian.AppendUint64(dst, uint64(e.At)))
 }
 
 // DecodeExpiry decodes the value of an entry of the log of expiries. The byte slices of the result are slices
 // of value.
-func DecodeExpiry(value []byte) (e ExpiryEntry, err error) {
+func DecodeExpiry(value []byte) (e ExpiryLogEntry, err error) {
 	if len(value) < ExpiryFixed {
 		return e, fmt.Errorf("%w: an expiry of %d bytes", engine.ErrCorrupt, len(value))
 	}
 	e.At = int64(binary.BigEndian.Uint64(value))
-	e.ItemVersion, err = DecodeVersion(value[ExpiryFixed:])
+	e.AllVersionsFeedEntry, err = DecodeVersion(value[ExpiryFixed:])
 	return e, err
 }
 

@@ -20,7 +20,7 @@ type LastViolation struct {
 
 // ViolationCount is the number of writes since Open that broke one lint rule.
 type ViolationCount struct {
-	Rule  definition.LintViolations // exactly one rule
+	Rule  definition.BrokenLintRules // exactly one rule
 	Count uint64
 	Last  *LastViolation // nil if Count is 0
 }
@@ -33,8 +33,9 @@ type ViolationCounters [definition.LintRules]struct {
 
 // Life returns the lint rules that an item breaks. def is the default time to live of its container, basis
 // the container's ttlPropertyPath, and vectors are the vectors of its policy.
-func Life(def ttl.Seconds, item *view.Item, basis *view.TTLBasis, vectors []definition.VectorPath) (
-	found definition.LintViolations) {
+func Life(def ttl.Seconds, item *view.DecodedItem, basis *view.TTLBasis,
+	vectors []definition.VectorPathDimensions) (
+	found definition.BrokenLintRules) {
 	own := item.Head.Life.Own
 	if own > 0 && (def == ttl.Absent || own >= definition.MillisecondsFrom) {
 		if found = definition.LintLife(own); def == ttl.Absent && !isLeaseLock(item.ID, item.Body) {
@@ -53,7 +54,7 @@ func Life(def ttl.Seconds, item *view.Item, basis *view.TTLBasis, vectors []defi
 }
 
 // lintBase checks v, the value at the container's ttlPropertyPath.
-func lintBase(v jsondoc.Value) definition.LintViolations {
+func lintBase(v jsondoc.Value) definition.BrokenLintRules {
 	switch {
 	case v.Kind() == jsondoc.Undefined:
 		return definition.LintBaseAbsent
@@ -67,11 +68,11 @@ func lintBase(v jsondoc.Value) definition.LintViolations {
 
 // Note counts the rules that a write broke. It calls warn for each of them that should be logged now, with
 // the number of times that it has been broken.
-func (b *ViolationCounters) Note(found definition.LintViolations, last *LastViolation,
-	warn func(rule definition.LintViolations,
+func (b *ViolationCounters) Note(found definition.BrokenLintRules, last *LastViolation,
+	warn func(rule definition.BrokenLintRules,
 		times uint64)) {
 	for i := range b {
-		rule := definition.LintViolations(1 << i)
+		rule := definition.BrokenLintRules(1 << i)
 		if found&rule == 0 {
 			continue
 		}
@@ -88,7 +89,7 @@ func (b *ViolationCounters) Note(found definition.LintViolations, last *LastViol
 func (b *ViolationCounters) Counts() []ViolationCount {
 	out := make([]ViolationCount, definition.LintRules)
 	for i := range out {
-		out[i] = ViolationCount{Rule: definition.LintViolations(1 << i), Count: b[i].count.Load(),
+		out[i] = ViolationCount{Rule: definition.BrokenLintRules(1 << i), Count: b[i].count.Load(),
 			Last: b[i].last.Load()}
 	}
 	return out

@@ -9,16 +9,17 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-func itemOf(id, body string, own ttl.Seconds) *view.Item {
-	return &view.Item{ID: id, Body: []byte(body), Head: layout.ItemHeader{Life: ttl.Lifetime{Own: own}}}
+func itemOf(id, body string, own ttl.Seconds) *view.DecodedItem {
+	head := layout.ItemHeader{Life: ttl.Lifetime{Own: own}}
+	return &view.DecodedItem{ID: id, Body: []byte(body), Head: head}
 }
 
 func TestTTLLint(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		def  ttl.Seconds
-		item *view.Item
-		want definition.LintViolations
+		item *view.DecodedItem
+		want definition.BrokenLintRules
 	}{
 		{"no ttl", ttl.Absent, itemOf("1", `{"id":"1"}`, ttl.Absent), 0},
 		{"a ttl that works", 10, itemOf("1", `{"id":"1","ttl":5}`, 5), 0},
@@ -37,10 +38,10 @@ func TestTTLLint(t *testing.T) {
 // only once for a ttl of null.
 func TestNote(t *testing.T) {
 	var book ViolationCounters
-	lines := map[definition.LintViolations][]uint64{}
+	lines := map[definition.BrokenLintRules][]uint64{}
 	last := &LastViolation{}
 	for range 1000 {
-		book.Note(definition.LintOff|definition.LintNull, last, func(rule definition.LintViolations,
+		book.Note(definition.LintOff|definition.LintNull, last, func(rule definition.BrokenLintRules,
 			times uint64) {
 			lines[rule] = append(lines[rule], times)
 		})

@@ -1,7 +1,7 @@
 // Package posting scans index entries and the rids in their keys. A posting is the list of the rids of all
 // entries with one value, in ascending order; its entries are the keys with one prefix.
 //
-//	prefix_walk.go     PrefixIterator: the rids of the keys with one prefix. Terms: index entries
+//	prefix_walk.go     PrefixRIDIterator: the rids of the keys with one prefix. Terms: index entries
 //	posting_union.go   PostingUnion: the rids of many prefixes in one order, read ahead
 //
 // The types implement interfaces of package query. They read only the engine: they do not read documents

@@ -8,8 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
-// PrefixIterator iterates over the rids of the keys with one prefix.
-type PrefixIterator struct {
+// PrefixRIDIterator iterates over the rids of the keys with one prefix.
+type PrefixRIDIterator struct {
 	r      engine.Reader
 	it     engine.Iterator // nil before the first call of Next or SeekGE
 	prefix []byte          // with free capacity for a rid behind it
@@ -17,15 +17,15 @@ type PrefixIterator struct {
 	valid  bool // rid is valid
 }
 
-// New returns a PrefixIterator over the rids of the keys with a prefix. The slice must have free capacity for
-// a rid behind the prefix, because SeekGE appends one to it. No iterator is opened before the first call of
-// Next or SeekGE.
-func New(r engine.Reader, prefix []byte) *PrefixIterator {
-	return &PrefixIterator{r: r, prefix: prefix}
+// New returns a PrefixRIDIterator over the rids of the keys with a prefix. The slice must have free capacity
+// for a rid behind the prefix, because SeekGE appends one to it. No iterator is opened before the first call
+// of Next or SeekGE.
+func New(r engine.Reader, prefix []byte) *PrefixRIDIterator {
+	return &PrefixRIDIterator{r: r, prefix: prefix}
 }
 
 // walk returns the iterator and opens it on the first call.
-func (p *PrefixIterator) walk() engine.Iterator {
+func (p *PrefixRIDIterator) walk() engine.Iterator {
 	if p.it == nil {
 		p.it = p.r.Scan(engine.Prefix(p.prefix), false)
 	}
@@ -33,17 +33,17 @@ func (p *PrefixIterator) walk() engine.Iterator {
 }
 
 // Next moves to the next rid. It returns false at the end or after an error.
-func (p *PrefixIterator) Next() bool { return p.setPosition(p.walk().Next()) }
+func (p *PrefixRIDIterator) Next() bool { return p.setPosition(p.walk().Next()) }
 
 // SeekGE moves to the first rid that is not before rid, in the order of the walk.
-func (p *PrefixIterator) SeekGE(rid uint64) bool {
+func (p *PrefixRIDIterator) SeekGE(rid uint64) bool {
 	if p.valid && p.rid >= rid {
 		return true
 	}
 	return p.setPosition(p.walk().SeekGE(binary.BigEndian.AppendUint64(p.prefix, rid)))
 }
 
-func (p *PrefixIterator) setPosition(found bool) bool {
+func (p *PrefixRIDIterator) setPosition(found bool) bool {
 	if p.valid = found; found {
 		p.rid = layout.KeyRID(p.it.Key())
 	}
@@ -51,10 +51,10 @@ func (p *PrefixIterator) setPosition(found bool) bool {
 }
 
 // RID returns the rid to which Next or SeekGE has moved.
-func (p *PrefixIterator) RID() uint64 { return p.rid }
+func (p *PrefixRIDIterator) RID() uint64 { return p.rid }
 
 // Close closes the iterator and returns its error.
-func (p *PrefixIterator) Close() error {
+func (p *PrefixRIDIterator) Close() error {
 	if p.it == nil {
 		return nil
 	}

@@ -1,7 +1,7 @@
 // Package procedure runs a container's stored procedures, triggers and user defined functions. Package
 // script executes the JavaScript; package store provides the transaction.
 //
-//	runner.go             Runner: finds, compiles and runs the scripts of one container
+//	runner.go             ScriptRunner: finds, compiles and runs the scripts of one container
 //	script_host.go        ScriptHost: the transaction as seen by a script
 //	triggers.go           a write with its triggers
 //	user_functions.go     the user defined functions of one query

@@ -15,32 +15,33 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Runner runs the scripts of one container.
-type Runner struct {
+// ScriptRunner runs the scripts of one container.
+type ScriptRunner struct {
 	Programs   *script.ScriptCache
 	Heavy      *work.HeavyWorkQueue
 	Wall       ttl.Clock
 	Time       time.Duration // time limit of a run; 0 is script.DefaultTime
 	Now        func() time.Time
 	Elapsed    func() func() time.Duration // starts to measure real time; the result reads it
-	Violations *LimitViolations
+	Violations *LimitViolationCounters
 	Resources  func(record.ResourceKind) resource.Resources
 }
 
 // Env returns what scripts need from the server: the time of the container's clock, and time limits measured
 // by a clock that cannot be set.
-func (x *Runner) Env() script.Env {
-	return script.Env{Now: x.Now, Random: rand.Float64, After: ttl.SystemClock{}.After, Elapsed: x.Elapsed()}
+func (x *ScriptRunner) Env() script.TimeAndRandomSource {
+	after := ttl.SystemClock{}.After
+	return script.TimeAndRandomSource{Now: x.Now, Random: rand.Float64, After: after, Elapsed: x.Elapsed()}
 }
 
 // Host returns the container as the scripts of one transaction see it; key is the partition key in which they
 // work.
-func (x *Runner) Host(t ScriptTransaction, key definition.PartitionKey) *ScriptHost {
+func (x *ScriptRunner) Host(t ScriptTransaction, key definition.PartitionKey) *ScriptHost {
 	return &ScriptHost{run: x, t: t, key: key}
 }
 
 // Procedure returns the stored procedure with an id: a built-in one or one of the container.
-func (x *Runner) Procedure(id string) (resource.Resource, error) {
+func (x *ScriptRunner) Procedure(id string) (resource.Resource, error) {
 	if source, ok := script.SystemProcedure(id); ok {
 		body := jsondoc.StringValue(source).AppendJSON([]byte(`{"body":`))
 		return resource.Resource{ID: id, RID: id, Body: append(body, '}')}, nil
@@ -50,7 +51,7 @@ func (x *Runner) Procedure(id string) (resource.Resource, error) {
 
 // Ready compiles a script. It fails with CodeForbidden if the script is blocked because it has exceeded
 // its limits several times.
-func (x *Runner) Ready(res *resource.Resource) error {
+func (x *ScriptRunner) Ready(res *resource.Resource) error {
 	if err := x.Violations.admit(scriptVersionOf(res), "resource"); err != nil {
 		return err
 	}
@@ -60,7 +61,7 @@ func (x *Runner) Ready(res *resource.Resource) error {
 // Run runs one script in a runtime of its own. Run sets the id and the source of p from res; the caller
 // sets the other fields.
 func (h *ScriptHost) Run(ctx context.Context, res *resource.Resource,
-	p script.ProcedureCall) (out script.ProcedureResult,
+	p script.ProcedureOrTriggerCall) (out script.ProcedureOrTriggerResult,
 	err error) {
 	p.ID, p.Source = res.ID, scriptText(*res)
 	x := h.run
@@ -68,12 +69,12 @@ func (h *ScriptHost) Run(ctx context.Context, res *resource.Resource,
 	defer func() { x.Violations.note(scriptVersionOf(res), took, x.Time, err) }()
 	leave, err := x.Heavy.Script()
 	if err != nil {
-		return script.ProcedureResult{}, err
+		return script.ProcedureOrTriggerResult{}, err
 	}
 	defer leave()
 	runtime, err := x.Programs.Open(ctx, x.Env(), script.Limits{Time: x.Time})
 	if err != nil {
-		return script.ProcedureResult{}, err
+		return script.ProcedureOrTriggerResult{}, err
 	}
 	defer runtime.Close()
 	elapsed := x.Elapsed()

@@ -33,7 +33,7 @@ type ScriptTransaction interface {
 type ScriptHost struct {
 	Charge float64 // charge in RU so far
 
-	run  *Runner
+	run  *ScriptRunner
 	t    ScriptTransaction
 	key  definition.PartitionKey // full; zero: each document's own key is used
 	used int                     // estimated size of the transaction in bytes

@@ -22,14 +22,14 @@ type Triggers struct{ pre, post *resource.Resource }
 // TriggersOf finds the triggers that a write names and returns CodeBadRequest if one does not apply to
 // the write. As in Cosmos DB, a trigger runs only if the request names it, and a request may name at most
 // one pre-trigger and one post-trigger.
-func (x *Runner) TriggersOf(op value.Operation) (found Triggers, err error) {
+func (x *ScriptRunner) TriggersOf(op value.Operation) (found Triggers, err error) {
 	if found.pre, err = x.trigger(op, "Pre", op.PreTriggers); err == nil {
 		found.post, err = x.trigger(op, "Post", op.PostTriggers)
 	}
 	return found, err
 }
 
-func (x *Runner) trigger(op value.Operation, when string,
+func (x *ScriptRunner) trigger(op value.Operation, when string,
 	names []string) (*resource.Resource, error) {
 	if len(names) == 0 {
 		return nil, nil
@@ -90,7 +90,7 @@ func (h *ScriptHost) Write(ctx context.Context, op value.Operation,
 		if err != nil {
 			return done, nil, err
 		}
-		out, err := h.Run(ctx, with.pre, script.ProcedureCall{
+		out, err := h.Run(ctx, with.pre, script.ProcedureOrTriggerCall{
 			Trigger: script.PreTrigger, Request: request, Operation: name,
 		})
 		if err != nil {
@@ -112,7 +112,7 @@ func (h *ScriptHost) Write(ctx context.Context, op value.Operation,
 	if op.Kind != value.OperationDelete {
 		response = jsondoc.Of(done.Item.AppendJSON(nil))
 	}
-	out, err := h.Run(ctx, with.post, script.ProcedureCall{
+	out, err := h.Run(ctx, with.post, script.ProcedureOrTriggerCall{
 		Trigger: script.PostTrigger, Request: jsondoc.Of(op.Body), Operation: name,
 		Response: response,
 	})

@@ -29,20 +29,20 @@ const maxViolators = 1000
 // scriptVersion identifies a script and, by the etag, its version.
 type scriptVersion struct{ rid, etag, id string }
 
-// LimitViolations counts the violations of limits by the scripts of a container.
-type LimitViolations struct {
+// LimitViolationCounters counts the violations of limits by the scripts of a container.
+type LimitViolationCounters struct {
 	mu sync.Mutex
-	of map[string]scriptViolations // keyed by rid
+	of map[string]scriptViolationCount // keyed by rid
 }
 
-// scriptViolations is the violation count of a version of a script.
-type scriptViolations struct {
+// scriptViolationCount is the violation count of a version of a script.
+type scriptViolationCount struct {
 	etag  string
 	count int
 }
 
 // admit returns CodeForbidden if the version of a script is blocked.
-func (o *LimitViolations) admit(v scriptVersion, limit string) error {
+func (o *LimitViolationCounters) admit(v scriptVersion, limit string) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if now := o.of[v.rid]; now.etag == v.etag && now.count >= maxViolations {
@@ -54,7 +54,7 @@ func (o *LimitViolations) admit(v scriptVersion, limit string) error {
 
 // note records how a run of a version of a script ended. took is its duration and limit its time limit; a
 // limit of 0 means script.DefaultTime.
-func (o *LimitViolations) note(v scriptVersion, took, limit time.Duration, err error) {
+func (o *LimitViolationCounters) note(v scriptVersion, took, limit time.Duration, err error) {
 	if v.etag == "" {
 		return // built-in scripts are not counted: nobody could replace them to unblock them
 	}
@@ -62,7 +62,7 @@ func (o *LimitViolations) note(v scriptVersion, took, limit time.Duration, err e
 		limit = script.DefaultTime
 	}
 	var late *script.TimeoutError
-	var large *script.TooLargeError
+	var large *script.SizeOrMemoryLimitError
 	count := 0
 	switch {
 	case errors.As(err, &late), errors.As(err, &large) && large.What == script.TooLargeMemory:
@@ -78,10 +78,10 @@ func (o *LimitViolations) note(v scriptVersion, took, limit time.Duration, err e
 		delete(o.of, v.rid)
 		return
 	case now.etag != v.etag:
-		now = scriptViolations{etag: v.etag}
+		now = scriptViolationCount{etag: v.etag}
 	}
 	if o.of == nil || len(o.of) >= maxViolators {
-		o.of = make(map[string]scriptViolations)
+		o.of = make(map[string]scriptViolationCount)
 	}
 	now.count += count
 	o.of[v.rid] = now

@@ -14,12 +14,12 @@ const (
 	mostSpans      = 256 // maximum number of spans of ranges that are kept for one name
 )
 
-// DroppedContainers is the record of the dropped containers of one name.
-type DroppedContainers struct {
-	First      int                `json:"first"`  // the lowest range id of the last dropped container
-	Next       int                `json:"next"`   // higher than every range id ever used under the name
-	Layout     string             `json:"layout"` // of the last dropped container: see layoutOf
-	Containers []DroppedContainer `json:"containers,omitempty"`
+// ContainerNameHistory is the record of the dropped containers of one name.
+type ContainerNameHistory struct {
+	First      int               `json:"first"`  // the lowest range id of the last dropped container
+	Next       int               `json:"next"`   // higher than every range id ever used under the name
+	Layout     string            `json:"layout"` // of the last dropped container: see layoutOf
+	Containers []FormerContainer `json:"containers,omitempty"`
 	// Spans are the partition ranges that the dropped containers had, oldest first.
 	Spans []FormerRange `json:"spans,omitempty"`
 }
@@ -31,9 +31,9 @@ type FormerRange struct {
 	Max string `json:"max"`
 }
 
-// DroppedContainer is a dropped container: its rid, its partition key definition, and all ids that its
+// FormerContainer is a dropped container: its rid, its partition key definition, and all ids that its
 // ranges ever had.
-type DroppedContainer struct {
+type FormerContainer struct {
 	RID    string                            `json:"rid"`
 	Key    definition.PartitionKeyDefinition `json:"key"`
 	Ranges []int                             `json:"ranges"`
@@ -43,7 +43,8 @@ type DroppedContainer struct {
 // with their spans. It leaves out ids that the new container uses itself. If the new container has another
 // partition key definition, spansFor returns none: a client that still uses the old definition must get the
 // error that the range is gone.
-func (f *DroppedContainers) spansFor(def *definition.PartitionKeyDefinition, ranges []Range) []FormerRange {
+func (f *ContainerNameHistory) spansFor(def *definition.PartitionKeyDefinition,
+	ranges []Range) []FormerRange {
 	if n := len(f.Containers); n == 0 || !f.Containers[n-1].Key.Equal(def) {
 		return nil
 	}
@@ -53,9 +54,9 @@ func (f *DroppedContainers) spansFor(def *definition.PartitionKeyDefinition, ran
 }
 
 // Add adds a container that is being dropped, with all ids that its ranges ever had.
-func (f *DroppedContainers) Add(rid string, def *definition.PartitionKeyDefinition,
+func (f *ContainerNameHistory) Add(rid string, def *definition.PartitionKeyDefinition,
 	rec *Container) (err error) {
-	gone := DroppedContainer{RID: rid, Key: *def}
+	gone := FormerContainer{RID: rid, Key: *def}
 	f.First, f.Next = rec.Ranges[0].ID, max(rec.NextRange, HighestID(rec.Ranges)+1)
 	f.Spans = slices.Clone(rec.Former)
 	for _, r := range rec.Ranges {
@@ -73,7 +74,7 @@ func (f *DroppedContainers) Add(rid string, def *definition.PartitionKeyDefiniti
 // AssignIDs assigns ids to the ranges of a new container whose name dropped containers have had, and records
 // which ids of theirs stay valid. If the ranges are laid out like those of the last dropped container they
 // get the same ids; otherwise all get new ones. New ids are at least floor.
-func (f *DroppedContainers) AssignIDs(def *definition.PartitionKeyDefinition, rec *Container,
+func (f *ContainerNameHistory) AssignIDs(def *definition.PartitionKeyDefinition, rec *Container,
 	floor int) error {
 	same := slices.Clone(rec.Ranges)
 	if isFresh(rec.Ranges) {

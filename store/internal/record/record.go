@@ -60,7 +60,7 @@ type Container struct {
 	// Items that had expired before it are not moved. 0: there is no archive.
 	MovesSince int64 `json:"movesSince,omitempty"`
 	// Log is not nil while the container keeps a log of expiries.
-	Log *ExpiryLog `json:"log,omitempty"`
+	Log *ExpiryLogStart `json:"log,omitempty"`
 }
 
 // Range is a partition range in a container's record. ID is the id that clients see. Number is the range's
@@ -117,15 +117,15 @@ type RangeSplit struct {
 	Owner string `json:"owner,omitempty"`
 }
 
-// ExpiryLog is the part of a container's record that exists while the container keeps a log of expiries.
-type ExpiryLog struct {
+// ExpiryLogStart is the part of a container's record that exists while the container keeps a log of expiries.
+type ExpiryLogStart struct {
 	Since  int64      `json:"since"`  // the second in which the log began
 	Policy ttl.Policy `json:"policy"` // the expiry policy in that second
 }
 
 // Knows reports whether an expired item had already expired when the log began, so that the log has no entry
 // for it. l is the life of the item and p the current policy.
-func (rec *ExpiryLog) Knows(l ttl.Lifetime, p *ttl.Policy) bool {
+func (rec *ExpiryLogStart) Knows(l ttl.Lifetime, p *ttl.Policy) bool {
 	switch {
 	case l.Ended:
 		return l.Base <= rec.Since
@@ -179,6 +179,6 @@ func (o *Offer) Target(t definition.Throughput) int {
 // property at Path. A change of its ttlPropertyPath ends it. Times to live of items written in it are
 // stored as counted from Path.
 type TTLPropertyEra struct {
-	ttl.PolicyEra
+	ttl.PropertyEra
 	Path string `json:"path,omitempty"` // "": the _ts
 }

@@ -41,15 +41,15 @@ const (
 	KindFunction                            // of a container: a user defined function
 )
 
-// ResourceFamily identifies all small resources of one kind that belong to one owner: the users of a
+// ResourceFamilyID identifies all small resources of one kind that belong to one owner: the users of a
 // database, for example. Names are unique within a family.
-type ResourceFamily struct {
+type ResourceFamilyID struct {
 	Kind  ResourceKind
 	Owner uint32
 }
 
-// FamilyOf returns the ResourceFamily of the resources of kind k that belong to an owner.
-func FamilyOf(k ResourceKind, owner uint32) ResourceFamily { return ResourceFamily{k, owner} }
+// FamilyOf returns the ResourceFamilyID of the resources of kind k that belong to an owner.
+func FamilyOf(k ResourceKind, owner uint32) ResourceFamilyID { return ResourceFamilyID{k, owner} }
 
 // Resource is the record of a small resource (a user, permission, client encryption key or script). Its key
 // holds the ID.
@@ -62,7 +62,7 @@ type Resource struct {
 	Body json.RawMessage `json:"body"`
 }
 
-// FamilyResources are the resources of one ResourceFamily, kept in memory.
+// FamilyResources are the resources of one ResourceFamilyID, kept in memory.
 type FamilyResources struct {
 	List  []*Resource // sorted by Num
 	Names map[string]*Resource
@@ -89,16 +89,16 @@ func (rec *Resource) Created() int64 {
 
 // Below returns the families of resources that belong to the resource rec of this family and are deleted with
 // it: the permissions of a user.
-func (f ResourceFamily) Below(rec *Resource) []ResourceFamily {
+func (f ResourceFamilyID) Below(rec *Resource) []ResourceFamilyID {
 	if f.Kind == KindUser {
-		return []ResourceFamily{{KindPermission, rec.Num}}
+		return []ResourceFamilyID{{KindPermission, rec.Num}}
 	}
 	return nil
 }
 
 // Key returns the catalog key of the resource with this id among the resources of the family, those of one
 // kind and owner.
-func (f ResourceFamily) Key(id string) []byte {
+func (f ResourceFamilyID) Key(id string) []byte {
 	return layout.CatalogKey(Kinds[f.Kind].Record, f.Owner, id)
 }
 
@@ -127,14 +127,14 @@ func (s *FamilyResources) Remove(rec *Resource) {
 	delete(s.Names, rec.ID)
 }
 
-// ParseKey returns the ResourceFamily and the id in a record's catalog key.
-func ParseKey(k ResourceKind, key []byte) (ResourceFamily, string, error) {
+// ParseKey returns the ResourceFamilyID and the id in a record's catalog key.
+func ParseKey(k ResourceKind, key []byte) (ResourceFamilyID, string, error) {
 	id, err := layout.CatalogName(key)
-	return ResourceFamily{k, layout.CatalogParent(key)}, id, err
+	return ResourceFamilyID{k, layout.CatalogParent(key)}, id, err
 }
 
 // OwnerKind returns the letter of the catalog records of the family's owners.
-func (f ResourceFamily) OwnerKind() byte {
+func (f ResourceFamilyID) OwnerKind() byte {
 	switch f.Kind {
 	case KindUser, KindEncryptionKey:
 		return layout.KindDatabase

@@ -29,10 +29,10 @@ type PermissionGrant struct {
 	Partition definition.PartitionKey // if set, only this partition key
 }
 
-// NameResolver resolves the names in permissions. HasRID reports whether a database has the given resource
-// id. HasDatabase fails with CodeNotFound if there is no database with the given name; Target fails with the
-// same code if there is no such container.
-type NameResolver interface {
+// PermissionNameResolver resolves the names in permissions. HasRID reports whether a database has the given
+// resource id. HasDatabase fails with CodeNotFound if there is no database with the given name; Target fails
+// with the same code if there is no such container.
+type PermissionNameResolver interface {
 	HasRID(database string) bool
 	HasDatabase(id string) error
 	Target(database, container string) (PermissionTarget, error)
@@ -50,7 +50,8 @@ type PermissionTarget interface {
 
 // ParseGrant parses a permission: its mode, the link of the resource, and the partition key. It returns
 // CodeNotFound if the permission names something that does not exist.
-func ParseGrant(ctx context.Context, v jsondoc.Value, names NameResolver) (g PermissionGrant, err error) {
+func ParseGrant(ctx context.Context, v jsondoc.Value,
+	names PermissionNameResolver) (g PermissionGrant, err error) {
 	if err := checkWord(v, "permissionMode", "Read", "All"); err != nil {
 		return g, err
 	}
@@ -129,7 +130,7 @@ func (g *PermissionGrant) byRID(parts []string) error {
 
 // byName sets the grant from a link of names, split into its parts. Clients write ids into links either plain
 // or escaped.
-func (g *PermissionGrant) byName(ctx context.Context, names NameResolver, parts []string) error {
+func (g *PermissionGrant) byName(ctx context.Context, names PermissionNameResolver, parts []string) error {
 	database, err := tryEscaped(parts[1],
 		func(id string) (string, error) { return id, names.HasDatabase(id) })
 	if err != nil {

@@ -26,12 +26,12 @@ type Resource struct {
 	Body []byte
 }
 
-// CatalogResources holds all small resources (users, permissions, client encryption keys, scripts) of a
+// ResourcesByFamily holds all small resources (users, permissions, client encryption keys, scripts) of a
 // catalog, by kind and owner. A family without an entry is empty.
-type CatalogResources map[record.ResourceFamily]*record.FamilyResources
+type ResourcesByFamily map[record.ResourceFamilyID]*record.FamilyResources
 
 // Family returns the resources of one kind and owner, and creates their entry in the set if it is missing.
-func (s CatalogResources) Family(f record.ResourceFamily) *record.FamilyResources {
+func (s ResourcesByFamily) Family(f record.ResourceFamilyID) *record.FamilyResources {
 	m := s[f]
 	if m == nil {
 		m = &record.FamilyResources{Names: make(map[string]*record.Resource)}
@@ -41,7 +41,7 @@ func (s CatalogResources) Family(f record.ResourceFamily) *record.FamilyResource
 }
 
 // Find returns the resource of one kind and owner with an id, or nil.
-func (s CatalogResources) Find(f record.ResourceFamily, id string) *record.Resource {
+func (s ResourcesByFamily) Find(f record.ResourceFamilyID, id string) *record.Resource {
 	if m := s[f]; m != nil {
 		return m.Names[id]
 	}
@@ -49,7 +49,7 @@ func (s CatalogResources) Find(f record.ResourceFamily, id string) *record.Resou
 }
 
 // Members returns the resources of one kind and owner in order of creation.
-func (s CatalogResources) Members(f record.ResourceFamily) []*record.Resource {
+func (s ResourcesByFamily) Members(f record.ResourceFamilyID) []*record.Resource {
 	if m := s[f]; m != nil {
 		return m.List
 	}
@@ -57,7 +57,7 @@ func (s CatalogResources) Members(f record.ResourceFamily) []*record.Resource {
 }
 
 // Forget removes all resources of the given kinds and owners from the set.
-func (s CatalogResources) Forget(families []record.ResourceFamily) {
+func (s ResourcesByFamily) Forget(families []record.ResourceFamilyID) {
 	for _, f := range families {
 		delete(s, f)
 	}
@@ -68,9 +68,9 @@ type Catalog interface {
 	Lock(ctx context.Context) error // serializes changes; a caller holds it for one change
 	Unlock()
 	// Change changes records of the catalog in one transaction, durably. The caller holds Lock.
-	Change(ctx context.Context, fn func(*host.CatalogChange) error) error
-	Resources() CatalogResources // the caller holds Lock or Guard
-	Guard() *sync.RWMutex        // guards Resources; taken after Lock
+	Change(ctx context.Context, fn func(*host.CatalogTxn) error) error
+	Resources() ResourcesByFamily // the caller holds Lock or Guard
+	Guard() *sync.RWMutex         // guards Resources; taken after Lock
 }
 
 // ResourceOwner is the database or the container that resources belong to.
@@ -88,7 +88,7 @@ type ResourceOwner struct {
 type Resources struct {
 	in     Catalog
 	of     ResourceOwner
-	family record.ResourceFamily
+	family record.ResourceFamilyID
 }
 
 // Of returns the resources of kind k that belong to an owner: the database, user or container with the
@@ -294,7 +294,7 @@ func (r Resources) deleteOnce(ctx context.Context, id string, o value.WriteOptio
 	if err := value.CheckIfMatch(o.IfMatch, r.render(old).ETag); err != nil {
 		return err
 	}
-	err := r.in.Change(ctx, func(t *host.CatalogChange) error {
+	err := r.in.Change(ctx, func(t *host.CatalogTxn) error {
 		Drop(t, r.family, old)
 		return nil
 	})
@@ -322,7 +322,7 @@ func (r Resources) put(ctx context.Context, old *record.Resource, d checkedBody)
 		return Resource{}, err
 	}
 	rec := &record.Resource{ID: d.id, Body: d.body}
-	err := r.in.Change(ctx, func(t *host.CatalogChange) error {
+	err := r.in.Change(ctx, func(t *host.CatalogTxn) error {
 		rec.TS, rec.LSN = r.of.Stamp(), t.NextLSN(host.CatalogScope())
 		if old != nil {
 			rec.Num, rec.Made = old.Num, old.Created()

@@ -17,9 +17,9 @@ import (
 type DocumentIterator struct {
 	s       *Source
 	items   engine.Iterator
-	posting query.Postings // nil for a whole range
-	from    uint64         // the rid at which to begin reading the posting; 0: reading has begun
-	ahead   []uint64       // rids read from the posting whose documents are not fetched yet
+	posting query.PostingIterator // nil for a whole range
+	from    uint64                // the rid at which to begin reading the posting; 0: reading has begun
+	ahead   []uint64              // rids read from the posting whose documents are not fetched yet
 	row     Row
 	err     error
 	skip    func(rid uint64) bool // see Skip; nil: never
@@ -133,7 +133,7 @@ func (d *DocumentIterator) Close() error {
 
 // Partition returns the documents of the scope's partition key in the order of their rids, or false if the
 // scope has no partition key.
-func (s *Source) Partition() (query.Postings, bool) {
+func (s *Source) Partition() (query.PostingIterator, bool) {
 	if s.Span.Prefix == nil {
 		return nil, false
 	}
@@ -154,12 +154,12 @@ func (s *Source) PartitionValues() []jsondoc.Value {
 }
 
 // Postings returns the rids of the index entries whose keys begin with prefix.
-func (s *Source) Postings(prefix []byte) query.Postings {
+func (s *Source) Postings(prefix []byte) query.PostingIterator {
 	return posting.New(s.Reader, layout.ScopePrefix(s.Range.Scope, prefix))
 }
 
 // Terms returns the index entries in [lo, hi), in descending order if reverse is set.
-func (s *Source) Terms(lo, hi []byte, reverse bool) query.Terms {
+func (s *Source) Terms(lo, hi []byte, reverse bool) query.IndexEntryIterator {
 	return posting.NewTerms(s.Reader, s.entryRange(lo, hi), reverse)
 }
 

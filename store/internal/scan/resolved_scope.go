@@ -172,6 +172,6 @@ func (sp *ResolvedScope) MayContain(first []byte) bool {
 
 // ContainsVersion reports whether a version of an item, an entry of the feed of all versions, is in the
 // scope.
-func (sp *ResolvedScope) ContainsVersion(v *layout.ItemVersion) bool {
+func (sp *ResolvedScope) ContainsVersion(v *layout.AllVersionsFeedEntry) bool {
 	return sp.Contains(v.EPK) && bytes.HasPrefix(v.EPK, sp.EPK) && bytes.HasPrefix(v.PK, sp.PK)
 }

@@ -62,9 +62,9 @@ func tokenRangeOf(first, last *view.PartitionRange) *continuationKeyRange {
 	return token
 }
 
-// ReadSegment is the part of a read over several ranges that one page covers: it continues in Range after
-// Token.
-type ReadSegment struct {
+// PageRangeSegment is the part of a read over several ranges that one page covers: it continues in Range
+// after Token.
+type PageRangeSegment struct {
 	over  []query.SourceSpan // the spans of the whole read, ascending
 	Range *view.PartitionRange
 	Token string
@@ -74,8 +74,9 @@ type ReadSegment struct {
 // StageOf returns the part of a read that its next page covers: the range, and the position in it at which
 // the client's continuation token says to continue. over are the spans of partition keys to read; at least
 // one must overlap a range.
-func StageOf(state *view.ContainerState, over []query.SourceSpan, continuation string) (ReadSegment, error) {
-	l := ReadSegment{over: over}
+func StageOf(state *view.ContainerState, over []query.SourceSpan,
+	continuation string) (PageRangeSegment, error) {
+	l := PageRangeSegment{over: over}
 	if continuation == "" {
 		l.Range = firstOver(state, over, nil)
 		return l, nil
@@ -83,7 +84,7 @@ func StageOf(state *view.ContainerState, over []query.SourceSpan, continuation s
 	bad := fault.New(fault.CodeBadRequest, "Invalid Continuation Token")
 	tokens, ok := parseRangeTokens(continuation)
 	if !ok {
-		return ReadSegment{}, bad
+		return PageRangeSegment{}, bad
 	}
 	var parts []*view.PartitionRange
 	at, _ := tokens[0].Range.bounds()
@@ -93,7 +94,7 @@ func StageOf(state *view.ContainerState, over []query.SourceSpan, continuation s
 		}
 	}
 	if len(parts) == 0 {
-		return ReadSegment{}, bad
+		return PageRangeSegment{}, bad
 	}
 	l.Range, l.Token, l.rest = parts[0], tokens[0].Token, tokens[1:]
 	if n := len(parts); n > 1 {
@@ -150,7 +151,7 @@ func firstOver(state *view.ContainerState, over []query.SourceSpan, behind *view
 // is the continuation inside that range, or "" if the range has been read to its end; the result then begins
 // with the next range. start returns the token for the beginning of a range. At the end of all ranges
 // NextToken returns "".
-func (l ReadSegment) NextToken(state *view.ContainerState, token string,
+func (l PageRangeSegment) NextToken(state *view.ContainerState, token string,
 	start func(*view.PartitionRange) (string, error)) (string, error) {
 	tokens := l.rest
 	switch {

@@ -14,7 +14,7 @@ import (
 // of paths of a document. Lacking merges the postings of the shapes without the path with the posting of
 // the documents whose shape has no record, which may have the path. It returns false if an error, kept in
 // s.err, ended it.
-func (s *Source) Lacking(path index.Path, from uint64, reverse bool) (query.Postings, bool) {
+func (s *Source) Lacking(path index.Path, from uint64, reverse bool) (query.PostingIterator, bool) {
 	names, err := s.shapesWithout(path)
 	if err != nil {
 		s.err = err

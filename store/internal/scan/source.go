@@ -22,7 +22,7 @@ type Source struct {
 	Range  *view.PartitionRange
 	Span   *ResolvedScope
 	Reader engine.Reader
-	Watch  *work.ScanLimiter // limits the reads through Reader
+	Watch  *work.ScanTimeLimiter // limits the reads through Reader
 
 	At   engine.ScopePosition // the range's position (LSN and mark) that the engine returned with the snapshot
 	Seen uint64               // the highest LSN returned from the range; 0: none
@@ -38,21 +38,21 @@ type Source struct {
 	key      []byte // scratch
 	scratch  []byte
 	version  work.IndexEntryCountVersion
-	tallied  cacheVersionState // whether version has been determined
-	err      error             // error of an iterator that a method could not return
+	tallied  cacheVersionLookupState // whether version has been determined
+	err      error                   // error of an iterator that a method could not return
 }
 
 var (
-	_ query.Source             = (*Source)(nil)
-	_ query.DocumentCounter    = (*Source)(nil)
-	_ query.MissingPathLister  = (*Source)(nil)
-	_ query.EntryReader        = (*Source)(nil)
-	_ query.DocumentFinder     = (*Source)(nil)
-	_ query.DeadDocumentLister = (*Source)(nil)
+	_ query.Source                      = (*Source)(nil)
+	_ query.DocumentCounter             = (*Source)(nil)
+	_ query.MissingPathLister           = (*Source)(nil)
+	_ query.EntryReader                 = (*Source)(nil)
+	_ query.ContainerWideDocumentFinder = (*Source)(nil)
+	_ query.DeadDocumentLister          = (*Source)(nil)
 
 	_ query.VersionedSource = (*Source)(nil)
 
-	_ query.PartitionKeyReporter = (*Source)(nil)
+	_ query.ScopePartitionKeyReporter = (*Source)(nil)
 
 	_ query.Prefetcher = (*Source)(nil)
 
@@ -94,12 +94,12 @@ func NewRow(of *view.ContainerIdentity, rid uint64, head layout.ItemHeader, body
 }
 
 // Borrow returns the row as an item that is valid until the next row is read.
-func (r *Row) Borrow(of value.ItemContainer) value.Item {
+func (r *Row) Borrow(of value.ContainerPropertySource) value.Item {
 	return value.NewItem(of, r.rid, r.head, r.body, "")
 }
 
 // Item returns a copy of the row as an item that stays valid after the snapshot is closed.
-func (r *Row) Item(of value.ItemContainer) value.Item {
+func (r *Row) Item(of value.ContainerPropertySource) value.Item {
 	return r.Borrow(of).Clone()
 }
 
@@ -279,7 +279,7 @@ func (s *Source) Find(rid uint64) (query.Document, bool, error) {
 
 // Scan returns an iterator over the documents whose rids are greater than after. Like all methods of a
 // Source it returns only documents in the scope, the part of the container that a query or list reads.
-func (s *Source) Scan(after uint64) query.Documents { return s.Documents(after) }
+func (s *Source) Scan(after uint64) query.DocumentIterator { return s.Documents(after) }
 
 // DocumentIterator returns an iterator over the documents of the scope that follow a rid, like Scan, but as a
 // *Documents, for the lists and feeds of the store.

@@ -46,12 +46,12 @@ func (s *Source) tallyVersion() (v work.IndexEntryCountVersion, ok bool) {
 	return s.version, s.tallied == tallyKnown
 }
 
-// cacheVersionState says whether the version under which a Source may cache numbers of index keys has been
-// determined, and if so, whether there is one.
-type cacheVersionState uint8
+// cacheVersionLookupState says whether the version under which a Source may cache numbers of index keys has
+// been determined, and if so, whether there is one.
+type cacheVersionLookupState uint8
 
 const (
-	tallyUnknown cacheVersionState = iota
+	tallyUnknown cacheVersionLookupState = iota
 	tallyNone
 	tallyKnown
 )

@@ -26,7 +26,7 @@ type RangeCopier struct {
 	Halves  [2]HalfRange
 	Written *ConcurrentWrites
 
-	policy CopyPolicy
+	policy CopyIndexAndTTLPolicy
 	logs   [len(splitLogs)]logCopyProgress
 	alone  bool // the caller holds the gate exclusively
 
@@ -34,8 +34,8 @@ type RangeCopier struct {
 	bytes int
 }
 
-// CopyPolicy determines the index entries and the times to live of the copies.
-type CopyPolicy struct {
+// CopyIndexAndTTLPolicy determines the index entries and the times to live of the copies.
+type CopyIndexAndTTLPolicy struct {
 	Terms *index.Indexer
 	Lives view.LifetimeRules // the lives of the items in the halves
 	Round uint32             // the IndexRound of the container's record; each round has its own policy
@@ -86,7 +86,7 @@ const (
 // NewRangeCopier returns a RangeCopier that splits the range from into halves. The container's record must
 // already hold the ranges of the halves.
 func NewRangeCopier(c Container, keys *view.ItemKeyBuilder, from *view.PartitionRange, halves [2]view.PartitionRange,
-	p CopyPolicy) *RangeCopier {
+	p CopyIndexAndTTLPolicy) *RangeCopier {
 	m := &RangeCopier{c: c, keys: keys, From: from,
 		Written: &ConcurrentWrites{rids: make(map[uint64]struct{})}}
 	for i, r := range halves {
@@ -102,7 +102,7 @@ func (m *RangeCopier) Round() uint32 { return m.policy.Round }
 
 // begin sets the indexing policy by which the copies are indexed, and resets the progress of copying the
 // logs.
-func (m *RangeCopier) begin(p CopyPolicy) {
+func (m *RangeCopier) begin(p CopyIndexAndTTLPolicy) {
 	m.policy = p
 	m.logs = [len(splitLogs)]logCopyProgress{}
 	for i := range m.Halves {
@@ -111,7 +111,7 @@ func (m *RangeCopier) begin(p CopyPolicy) {
 }
 
 // Restart deletes the copies and begins again with another policy.
-func (m *RangeCopier) Restart(ctx context.Context, p CopyPolicy) error {
+func (m *RangeCopier) Restart(ctx context.Context, p CopyIndexAndTTLPolicy) error {
 	m.begin(p)
 	m.batch, m.bytes = m.batch[:0], 0
 	for i := range m.Halves {
@@ -358,7 +358,7 @@ func (m *RangeCopier) forget(r engine.Reader, scope []byte, rid uint64) error {
 
 // termsOf returns the index entries of an item in a half. It adds the record of the item's shape (its set of
 // paths) if the item is the first of its shape in the half.
-func (m *RangeCopier) termsOf(h *HalfRange, item *view.Item) []index.Entry {
+func (m *RangeCopier) termsOf(h *HalfRange, item *view.DecodedItem) []index.Entry {
 	list := view.AppendTerms(nil, m.policy.Terms, h.Scope, item)
 	i := index.ShapeOf(list, layout.ScopeLen)
 	if i < 0 {

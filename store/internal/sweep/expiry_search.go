@@ -17,9 +17,9 @@ import (
 
 // ExpiredSince searches the items that were live in second to, have expired since and are not purged yet.
 // It returns the latest second in which one of them expired, or 0 if there are none.
-func ExpiredSince(ctx context.Context, r engine.Reader, state *view.ContainerState, to int64) (died int64,
-	err error) {
-	w := expirySearch{state: state, to: to}
+func ExpiredSince(ctx context.Context, r engine.Reader, state *view.ContainerState,
+	to int64) (died int64, err error) {
+	w := latestExpirySearch{state: state, to: to}
 	inherit, due := state.Policy.Cutoffs(state.Now)
 	for i := range state.Ranges {
 		scope := state.Ranges[i].Scope
@@ -39,8 +39,8 @@ func ExpiredSince(ctx context.Context, r engine.Reader, state *view.ContainerSta
 	return w.died, nil
 }
 
-// expirySearch finds the latest moment between two seconds at which an item of a range has expired.
-type expirySearch struct {
+// latestExpirySearch finds the latest moment between two seconds at which an item of a range has expired.
+type latestExpirySearch struct {
 	state *view.ContainerState
 	to    int64
 	items engine.Iterator // of the range
@@ -49,7 +49,7 @@ type expirySearch struct {
 
 // walk checks the items with entries in one family of the index of expiry (w or x) whose second is at most
 // cutoff. An item may have expired much later than by its entry, because of a lease.
-func (w *expirySearch) walk(ctx context.Context, r engine.Reader, scope []byte, family byte,
+func (w *latestExpirySearch) walk(ctx context.Context, r engine.Reader, scope []byte, family byte,
 	cutoff int64) error {
 	prefix := layout.TimePrefix(scope, family)
 	return host.EachDue(r, prefix, cutoff, func(e host.DeadlineIndexEntry) (more bool, err error) {
@@ -60,7 +60,7 @@ func (w *expirySearch) walk(ctx context.Context, r engine.Reader, scope []byte, 
 	})
 }
 
-func (w *expirySearch) judge(scope []byte, rid uint64) error {
+func (w *latestExpirySearch) judge(scope []byte, rid uint64) error {
 	key := layout.AppendScopeKey(nil, scope, layout.FamilyItem, rid)
 	if !w.items.SeekGE(key) || !bytes.Equal(w.items.Key(), key) {
 		return engine.ErrCorrupt
@@ -70,7 +70,7 @@ func (w *expirySearch) judge(scope []byte, rid uint64) error {
 
 // all looks for expired items by checking every item. It is used during a change of ttlPropertyPath, when the
 // times in the expiry index are not yet those at which the items expire.
-func (w *expirySearch) all(ctx context.Context) (err error) {
+func (w *latestExpirySearch) all(ctx context.Context) (err error) {
 	for err == nil && w.items.Next() {
 		if err = ctx.Err(); err == nil {
 			err = w.look()
@@ -81,7 +81,7 @@ func (w *expirySearch) all(ctx context.Context) (err error) {
 
 // look decodes the item at the current position of the iterator items. If the item is expired now and was
 // live in second to, look records the time of its expiry if that is the latest so far.
-func (w *expirySearch) look() error {
+func (w *latestExpirySearch) look() error {
 	h, body, err := layout.DecodeItem(w.items.Value())
 	if err != nil {
 		return err

@@ -64,12 +64,12 @@ type SweepStep struct {
 	p        *ttl.Policy
 	now      int64
 	limit    int // maximum number of candidates
-	families [2]familySweepStep
+	families [2]keyFamilySweepStep
 }
 
-// familySweepStep is the part of a SweepStep that reads the keys of one family of the index of expiry, in the
-// order of time.
-type familySweepStep struct {
+// keyFamilySweepStep is the part of a SweepStep that reads the keys of one family of the index of expiry, in
+// the order of time.
+type keyFamilySweepStep struct {
 	family byte
 	host.SweepPassStep
 }
@@ -78,12 +78,12 @@ type familySweepStep struct {
 // positions in at.
 func NewStep(p *ttl.Policy, scope []byte, at *ExpiryPassPositions, now int64, limit int) SweepStep {
 	inherit, due := p.Cutoffs(now)
-	step := func(family byte, pass *host.SweepPassPosition, cutoff int64) familySweepStep {
-		return familySweepStep{family, host.SweepPassStep{Pass: pass,
+	step := func(family byte, pass *host.SweepPassPosition, cutoff int64) keyFamilySweepStep {
+		return keyFamilySweepStep{family, host.SweepPassStep{Pass: pass,
 			Prefix: layout.TimePrefix(scope, family),
 			Cutoff: cutoff}}
 	}
-	return SweepStep{p: p, now: now, limit: limit, Next: view.Never, families: [2]familySweepStep{
+	return SweepStep{p: p, now: now, limit: limit, Next: view.Never, families: [2]keyFamilySweepStep{
 		step(layout.FamilyWritten, &at.written, inherit), step(layout.FamilyDeadline, &at.deadline, due),
 	}}
 }
@@ -97,7 +97,7 @@ func (l *SweepStep) Take(ctx context.Context, eng engine.Engine) error {
 			l.families[i].Announce()
 		}
 	}
-	return work.ViewUnder(&work.ScanLimiter{Ctx: ctx}, eng, func(r engine.Reader) (err error) {
+	return work.ViewUnder(&work.ScanTimeLimiter{Ctx: ctx}, eng, func(r engine.Reader) (err error) {
 		stopped := false
 		for i := range l.families {
 			if l.limit > 0 && err == nil && !(stopped && len(l.Items) == l.limit) {
@@ -113,7 +113,7 @@ func (l *SweepStep) Take(ctx context.Context, eng engine.Engine) error {
 }
 
 // walk collects candidates from one family of the index of expiry.
-func (l *SweepStep) walk(r engine.Reader, g *familySweepStep) error {
+func (l *SweepStep) walk(r engine.Reader, g *keyFamilySweepStep) error {
 	found, err := g.Walk(r, nil, l.limit-len(l.Items), l.judge(g.family))
 	for _, e := range found {
 		l.Items = append(l.Items, ExpiryCandidate{RID: e.ID, Second: e.At, Family: g.family})

@@ -19,9 +19,9 @@ const (
 	trimBytes = 4 << 20
 )
 
-// ExpiredLogEntries describes the entries of a partition range's log (of versions or of expiries) that are
+// LogEntriesToTrim describes the entries of a partition range's log (of versions or of expiries) that are
 // older than the log's retention.
-type ExpiredLogEntries struct {
+type LogEntriesToTrim struct {
 	Last layout.WriteSequence // of the last entry to be deleted; 0: there is none
 	TS   int64                // its second
 	More bool                 // there are more old entries than one step reads
@@ -32,9 +32,9 @@ type ExpiredLogEntries struct {
 // its retention in seconds. decode decodes an entry of that log; of its result only the kind and the time are
 // used.
 func OldEntries(ctx context.Context, e engine.Engine, scope []byte, family byte, window, now int64,
-	decode func(value []byte) (layout.ItemVersion, error)) (ExpiredLogEntries, error) {
-	out := ExpiredLogEntries{Next: view.Never}
-	err := work.ViewUnder(&work.ScanLimiter{Ctx: ctx}, e, func(r engine.Reader) error {
+	decode func(value []byte) (layout.AllVersionsFeedEntry, error)) (LogEntriesToTrim, error) {
+	out := LogEntriesToTrim{Next: view.Never}
+	err := work.ViewUnder(&work.ScanTimeLimiter{Ctx: ctx}, e, func(r engine.Reader) error {
 		it := r.Scan(layout.ScopeFamily(scope, family), false)
 		for n, size := 0, 0; !out.More && it.Next(); n++ {
 			v, err := decode(it.Value())

@@ -19,7 +19,7 @@ import (
 type Container struct {
 	Keys     view.ItemKeyBuilder
 	Identity view.ContainerIdentity
-	Items    value.ItemContainer // of the items in results
+	Items    value.ContainerPropertySource // of the items in results
 	Host     ContainerCallbacks
 
 	PreviousImage bool // the feed of all versions has the version before an expiry
@@ -41,16 +41,16 @@ type ContainerCallbacks interface {
 	Purge(ctx context.Context, s *container.Partition, rid uint64) error
 }
 
-// BlockingItem is an expired item that must be moved to an expiry sink before a transaction can continue. The
-// transaction cannot move it itself, because it cannot write where the sink stores it.
-type BlockingItem struct {
+// BlockingExpiredItem is an expired item that must be moved to an expiry sink before a transaction can
+// continue. The transaction cannot move it itself, because it cannot write where the sink stores it.
+type BlockingExpiredItem struct {
 	host ContainerCallbacks
 	s    *container.Partition
 	rid  uint64
 }
 
 // Clear moves the expired item to the expiry sink.
-func (b *BlockingItem) Clear(ctx context.Context) error { return b.host.Purge(ctx, b.s, b.rid) }
+func (b *BlockingExpiredItem) Clear(ctx context.Context) error { return b.host.Purge(ctx, b.s, b.rid) }
 
 // Decode decodes the stored value of the item with this rid: its header and its body.
 func (c *Container) Decode(rid uint64, value []byte) (*StoredItem, error) {
@@ -58,7 +58,7 @@ func (c *Container) Decode(rid uint64, value []byte) (*StoredItem, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &StoredItem{Item: item}, nil
+	return &StoredItem{DecodedItem: item}, nil
 }
 
 // Item returns a stored item in the form for responses.
@@ -67,8 +67,8 @@ func (c *Container) Item(of *StoredItem) value.Item {
 }
 
 // QueryInfo returns the properties of the container, in a state, on which the plan of a query depends.
-func (c *Container) QueryInfo(st *container.State) query.Info {
-	info := query.Info{
+func (c *Container) QueryInfo(st *container.State) query.ContainerInfo {
+	info := query.ContainerInfo{
 		Index: st.Terms, PartitionPaths: c.Keys.Def.ParsedPaths(), Lenient: c.Lenient,
 		Geometry: st.Spec.Geospatial == definition.Geometry, Superset: c.Lenient,
 	}
@@ -84,8 +84,8 @@ func (c *Container) QueryInfo(st *container.State) query.Info {
 	return info
 }
 
-// ItemLocation is the key of an item, with the encodings from which its storage keys are built.
-type ItemLocation struct {
+// EncodedItemKey is the key of an item, with the encodings from which its storage keys are built.
+type EncodedItemKey struct {
 	ID    string
 	EPK   []byte
 	PK    []byte // ordered encoding of the full partition key
@@ -95,12 +95,12 @@ type ItemLocation struct {
 }
 
 // Locate returns the location of an item. pk is its full partition key.
-func (c *Container) Locate(pk definition.PartitionKey, id string) ItemLocation {
+func (c *Container) Locate(pk definition.PartitionKey, id string) EncodedItemKey {
 	buf := make([]byte, 0, 192+2*len(id))
 	buf = definition.AppendEPK(buf, &c.Keys.Def, pk)
 	e := len(buf)
 	buf = pk.AppendOrdered(buf)
 	p := len(buf)
 	buf = layout.AppendPointKey(buf, c.Keys.CID, buf[:e], buf[e:p], id)
-	return ItemLocation{ID: id, EPK: buf[:e:e], PK: buf[e:p:p], Point: buf[p:]}
+	return EncodedItemKey{ID: id, EPK: buf[:e:e], PK: buf[e:p:p], Point: buf[p:]}
 }

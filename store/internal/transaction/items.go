@@ -11,7 +11,7 @@ import (
 )
 
 // MustFind returns a live item. It fails with CodeNotFound if there is none.
-func (t *Tx) MustFind(p ItemLocation) (*StoredItem, error) {
+func (t *Tx) MustFind(p EncodedItemKey) (*StoredItem, error) {
 	item, ghost, err := t.Find(p.Point)
 	if err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ func (t *Tx) claimUnique(item, old *StoredItem) error {
 // Named reports whether value, the stored value of an item, has the id of p. A cached rid may lead to an item
 // whose id has been changed. The header marks such items (layout.ItemHeader.Renamed), so Named compares the
 // ids of these only.
-func (p *ItemLocation) Named(value []byte) bool {
+func (p *EncodedItemKey) Named(value []byte) bool {
 	h, body, err := layout.DecodeItem(value)
 	return err != nil || !h.Renamed || jsondoc.Get(body, layout.IDPath).Str() == p.ID
 }
@@ -160,8 +160,8 @@ func (t *Tx) lowerTTL(item *StoredItem) {
 
 // Together returns the location of the first operation's item, extended by the point keys of the other
 // items. A transaction at this location reads all these keys ahead.
-func Together(list []*PreparedOperation) ItemLocation {
-	at := list[0].ItemLocation
+func Together(list []*PreparedOperation) EncodedItemKey {
+	at := list[0].EncodedItemKey
 	for _, p := range list[1:] {
 		if p != nil {
 			at.Others = append(at.Others, p.Point)

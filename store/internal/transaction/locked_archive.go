@@ -49,8 +49,8 @@ import (
 // That purge moves the expired document as well. The write's transaction has the scope of its own range
 // only, so the transaction is rolled back, the expired document is moved, and the write is repeated.
 
-// LockedArchive is a container and its archive, while the gates (locks) of both are held.
-type LockedArchive struct {
+// LockedContainerAndArchive is a container and its archive, while the gates (locks) of both are held.
+type LockedContainerAndArchive struct {
 	From    *Container
 	Name    string // of the container
 	State   *container.State
@@ -66,23 +66,25 @@ type ArchivedItem struct {
 
 // Convert converts a ghost (an expired item that is not purged yet) to the document that the archive stores.
 // It chooses an id that no live item of the archive has at now, a second of the archive's clock.
-func (b *LockedArchive) Convert(r engine.Reader, ghost *StoredItem, now int64) (*ArchivedItem, error) {
+func (b *LockedContainerAndArchive) Convert(r engine.Reader, ghost *StoredItem,
+	now int64) (*ArchivedItem, error) {
 	a := &ArchivedItem{PreparedOperation: PreparedOperation{Kind: value.OperationCreate}}
-	at, _ := b.State.Policy().ExpiresAt(b.State.Life(&ghost.Item))
-	from := value.ArchivingItem{Item: &ghost.Item, Identity: &b.From.Identity, Container: b.Name,
+	at, _ := b.State.Policy().ExpiresAt(b.State.Life(&ghost.DecodedItem))
+	from := value.ArchivingItem{DecodedItem: &ghost.DecodedItem, Identity: &b.From.Identity,
+		Container: b.Name,
 		ExpiredAt: at}
 	for n := 0; ; n++ {
-		id := value.ArchiveID(&ghost.Item, n)
+		id := value.ArchiveID(&ghost.DecodedItem, n)
 		body := value.ArchiveBody(from, id, false)
 		pk, err := b.To.Keys.Def.KeyOf(definition.PartitionKey{}, body)
 		if err != nil {
 			body = value.ArchiveBody(from, id, true)
 			pk = b.To.Keys.Def.Extract(body)
 		}
-		a.ItemLocation = b.To.Locate(pk, id)
+		a.EncodedItemKey = b.To.Locate(pk, id)
 		a.Range = b.ToState.RangeOf(a.EPK)
 		a.Item = StoredItem{
-			Item: view.Item{Head: layout.ItemHeader{EPK: a.EPK}, Body: body, ID: id, PK: a.PK},
+			DecodedItem: view.DecodedItem{Head: layout.ItemHeader{EPK: a.EPK}, Body: body, ID: id, PK: a.PK},
 		}
 		free, err := b.isFree(r, a, now)
 		if err != nil || free {
@@ -92,7 +94,7 @@ func (b *LockedArchive) Convert(r engine.Reader, ghost *StoredItem, now int64) (
 }
 
 // isFree reports whether no live item of the archive has the id of a.
-func (b *LockedArchive) isFree(r engine.Reader, a *ArchivedItem, now int64) (bool, error) {
+func (b *LockedContainerAndArchive) isFree(r engine.Reader, a *ArchivedItem, now int64) (bool, error) {
 	v, err := r.Get(a.Point)
 	if errors.Is(err, engine.ErrNotFound) {
 		return true, nil

@@ -18,7 +18,7 @@ import (
 // belongs to one caller. A repeated transaction applies it again.
 type PreparedOperation struct {
 	Kind value.OperationKind
-	ItemLocation
+	EncodedItemKey
 	options value.WriteOptions
 	given   StoredItem // the item to write, as Prepare has built it
 	Item    StoredItem // the item that is written: a copy of given, or the result of the patch, in each run
@@ -73,8 +73,7 @@ func (c *Container) Prepare(st *container.State, now int64, pk definition.Partit
 
 // Address prepares an operation that names its item by id: it computes the item's location.
 func (c *Container) Address(st *container.State, pk definition.PartitionKey,
-	op value.Operation) (*PreparedOperation,
-	error) {
+	op value.Operation) (*PreparedOperation, error) {
 	pk, err := c.Keys.Def.FullKey(pk, op.ID)
 	if err != nil {
 		return nil, err
@@ -82,7 +81,7 @@ func (c *Container) Address(st *container.State, pk definition.PartitionKey,
 	if op.ID == "" {
 		return nil, ItemNotFound()
 	}
-	p := &PreparedOperation{ItemLocation: c.Locate(pk, op.ID)}
+	p := &PreparedOperation{EncodedItemKey: c.Locate(pk, op.ID)}
 	if op.Kind != value.OperationPatch {
 		return p, nil
 	}
@@ -108,7 +107,7 @@ func (c *Container) replacement(st *container.State, now int64, pk definition.Pa
 		if unknown != nil {
 			return nil, err
 		}
-		return &PreparedOperation{ItemLocation: c.Locate(key, op.ID), refused: err}, nil
+		return &PreparedOperation{EncodedItemKey: c.Locate(key, op.ID), refused: err}, nil
 	}
 	if p.ID == op.ID {
 		return p, nil
@@ -140,9 +139,9 @@ func (c *Container) Draft(st *container.State, now int64, given definition.Parti
 	if err != nil {
 		return nil, err
 	}
-	p := &PreparedOperation{ItemLocation: c.Locate(pk, id)}
+	p := &PreparedOperation{EncodedItemKey: c.Locate(pk, id)}
 	p.Item = StoredItem{
-		Item: view.Item{
+		DecodedItem: view.DecodedItem{
 			Head: layout.ItemHeader{EPK: p.EPK, Life: ttl.Lifetime{Own: own}},
 			Body: parsed.Body,
 			ID:   id,
@@ -198,7 +197,7 @@ func (t *Tx) Apply(p *PreparedOperation) value.OperationResult {
 
 // read returns a live item. The result stays valid after the transaction.
 func (t *Tx) read(p *PreparedOperation) value.OperationResult {
-	found, err := t.MustFind(p.ItemLocation)
+	found, err := t.MustFind(p.EncodedItemKey)
 	if err != nil {
 		return value.Failed(err)
 	}
@@ -261,7 +260,7 @@ func (t *Tx) upsert(p *PreparedOperation) (old *StoredItem, err error) {
 
 // target returns the live item that an operation changes, and checks the operation's document and If-Match.
 func (t *Tx) target(p *PreparedOperation) (*StoredItem, error) {
-	old, err := t.MustFind(p.ItemLocation)
+	old, err := t.MustFind(p.EncodedItemKey)
 	if err != nil {
 		return nil, err
 	}

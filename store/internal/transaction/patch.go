@@ -23,7 +23,7 @@ type PreparedPatch struct {
 	Only *query.PatchCondition   // nil if there is no condition
 	pk   definition.PartitionKey // of the item
 
-	Result ConditionResult
+	Result PatchConditionResult
 	Again  bool // the condition was evaluated before the transaction, and can be evaluated there again
 }
 
@@ -92,8 +92,8 @@ func (t *Tx) patch(p *PreparedOperation) (old *StoredItem, err error) {
 	return old, t.replace(old, &p.Item)
 }
 
-// ConditionResult is the result of a patch's condition for one version of an item.
-type ConditionResult struct {
+// PatchConditionResult is the result of a patch's condition for one version of an item.
+type PatchConditionResult struct {
 	RID uint64 // 0: there is no result
 	Seq layout.WriteSequence
 	Err error // nil: the condition holds

@@ -56,7 +56,7 @@ func (t *Tx) termsToDelete(item *StoredItem) ([]index.Entry, error) {
 // termsBy appends the index entries of an item by the indexer x.
 func (t *Tx) termsBy(dst []index.Entry, x *index.Indexer, item *StoredItem) ([]index.Entry, error) {
 	n := len(dst)
-	dst = view.AppendTerms(dst, x, t.Range.Scope, &item.Item)
+	dst = view.AppendTerms(dst, x, t.Range.Scope, &item.DecodedItem)
 	return dst, t.listShape(dst[n:], true)
 }
 

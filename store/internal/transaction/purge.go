@@ -43,7 +43,7 @@ func (c *Container) Moved(r engine.Reader, st *container.State, s *container.Par
 		if err != nil {
 			return nil, err
 		}
-		if st.Expired(&item.Head, item.Body, now) && st.Moves(&item.Item) {
+		if st.Expired(&item.Head, item.Body, now) && st.Moves(&item.DecodedItem) {
 			items = append(items, item)
 		}
 	}
@@ -81,7 +81,7 @@ func (t *Tx) SelectExpired(batch []sweep.ExpiryCandidate, maxBytes int,
 			return judged, nil, err
 		case !cand.Matches(item.Head.Life):
 		case t.Live(item):
-			cand.Next, _ = t.State.Policy().ExpiresAt(t.State.Life(&item.Item))
+			cand.Next, _ = t.State.Policy().ExpiresAt(t.State.Life(&item.DecodedItem))
 			*alive = append(*alive, cand)
 		default:
 			ghosts = append(ghosts, item)
@@ -93,8 +93,8 @@ func (t *Tx) SelectExpired(batch []sweep.ExpiryCandidate, maxBytes int,
 
 // PurgeAll removes ghosts (expired items that are not purged yet), and calls take for those that have to be
 // moved to the expiry sink. late is the first ghost that the sink has not taken, nil if it has taken all.
-func (t *Tx) PurgeAll(ghosts []*StoredItem, take func(*StoredItem) (bool, error)) (late *StoredItem,
-	err error) {
+func (t *Tx) PurgeAll(ghosts []*StoredItem, take func(*StoredItem) (bool,
+	error)) (late *StoredItem, err error) {
 	keys := t.changed[:0]
 	ends := make([]int, len(ghosts))
 	for i, g := range ghosts { // a read after a write would make the transaction build an index of its writes
@@ -108,7 +108,7 @@ func (t *Tx) PurgeAll(ghosts []*StoredItem, take func(*StoredItem) (bool, error)
 	t.changed = keys
 	purged := 0
 	for i, g := range ghosts {
-		if t.State.Moves(&g.Item) {
+		if t.State.Moves(&g.DecodedItem) {
 			taken, err := take(g)
 			if err != nil {
 				return nil, err

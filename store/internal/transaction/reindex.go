@@ -70,7 +70,7 @@ func remakeOne(st *container.State, s *container.Partition, key, value []byte) (
 	}
 	d := ReindexedDocument{rid: rid, seq: head.Sequence}
 	entries := func(x *index.Indexer) []index.Entry {
-		list := view.AppendTerms(nil, x, s.Scope, &view.Item{RID: rid, Head: head, Body: body})
+		list := view.AppendTerms(nil, x, s.Scope, &view.DecodedItem{RID: rid, Head: head, Body: body})
 		for _, e := range list {
 			d.size += len(e.Key) + len(e.Value)
 		}

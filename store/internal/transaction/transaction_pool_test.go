@@ -14,10 +14,11 @@ func TestPutClearsTransaction(t *testing.T) {
 	var p TransactionPool
 	tx := p.Get()
 	tx.State, tx.Range = &container.State{}, &container.Partition{}
-	tx.Blocked, tx.Purged, tx.terms = &BlockingItem{}, 1, 2
+	tx.Blocked, tx.Purged, tx.terms = &BlockingExpiredItem{}, 1, 2
 	tx.Written = append(tx.one[:0], &PreparedOperation{})
-	tx.feed = append(tx.feed, latestFeedWrite{1, layout.FeedEntry{EPK: []byte("epk")}})
-	tx.history = append(tx.history, versionFeedWrite{1, layout.ItemVersion{ID: "a", Body: []byte("body")}})
+	tx.feed = append(tx.feed, latestVersionFeedWrite{1, layout.FeedEntry{EPK: []byte("epk")}})
+	tx.history = append(tx.history,
+		versionFeedWrite{1, layout.AllVersionsFeedEntry{ID: "a", Body: []byte("body")}})
 	tx.changed = append(tx.changed, view.KeyValue{Key: []byte("key")})
 	tx.value = append(tx.value, "stored"...)
 	p.Put(tx)

@@ -38,26 +38,26 @@ type Tx struct {
 	listed     []container.DocumentShapeHash // shapes known in this transaction to have a record
 	full       bool                          // there is no room for records of more shapes
 	termsWiped bool                          // all index entries of the range have been deleted
-	wipe       uint32                        // the last wipe before the transaction: see container.DocumentShapeCache
-	feed       []latestFeedWrite             // entries that Finish writes, when the last sequence is known
+	wipe       uint32                        // the last wipe: see container.RecordedDocumentShapes
+	feed       []latestVersionFeedWrite      // entries that Finish writes, when the last sequence is known
 	history    []versionFeedWrite            // the same
 	changed    []view.KeyValue               // reused by put and del
 	mem        layout.KeyArena               // memory for keys
 	value      []byte                        // the stored form of the item that is being written
 	Written    []*PreparedOperation          // operations whose items Apply has written
-	Blocked    *BlockingItem                 // the expired item that must be moved before the transaction can run
+	Blocked    *BlockingExpiredItem          // the expired item that must be moved first
 	one        [1]*PreparedOperation         // memory for Written in the usual case
 	expiries   []expiryLogWrite              // written by Finish
 	noted      *split.ConcurrentWrites       // gets touched after the commit; nil if the range is not being split
 	touched    []uint64                      // items that were written or removed
-	dues       earliestExpiryKeys
+	dues       earliestExpiryKeySeconds
 	judging    time.Duration // spent on conditions of patches
 }
 
 // StoredItem is an item as a transaction reads and writes it: its header, its body, and what was computed for
 // its keys.
 type StoredItem struct {
-	view.Item
+	view.DecodedItem
 
 	terms *preparedIndexEntries // prepared index entries, or nil
 	dated bool                  // put keeps its _ts
@@ -72,7 +72,7 @@ func (t *Tx) Begin(txn engine.Txn, c *Container, st *container.State, s *contain
 	t.mem.Reset()
 	t.fresher, _ = txn.(engine.NewKeySetter)
 	t.Written = t.one[:0]
-	t.dues = earliestExpiryKeys{view.Never, view.Never}
+	t.dues = earliestExpiryKeySeconds{view.Never, view.Never}
 }
 
 // set sets a key. fresh means that the key is not stored yet, because it contains a new rid or a new
@@ -150,7 +150,7 @@ func (t *Tx) Load(rid uint64) (item *StoredItem, ghost bool, err error) {
 // and unique keys, and its key in the index of expiry. Its own key, its feed entry and its index entries
 // are not among them.
 func (t *Tx) entries(dst []view.KeyValue, item *StoredItem) []view.KeyValue {
-	return t.Container.Keys.AppendEntries(dst, &t.mem, t.Range.Scope, &item.Item)
+	return t.Container.Keys.AppendEntries(dst, &t.mem, t.Range.Scope, &item.DecodedItem)
 }
 
 // Live reports whether an item exists for clients: it has not expired, and was not deleted with its whole
@@ -189,7 +189,7 @@ func (t *Tx) put(old, item *StoredItem) error {
 	t.changed = all
 	t.diff(all[:n], all[n:])
 	t.setItem(item, fresh)
-	t.feed = append(t.feed, latestFeedWrite{item.Head.Sequence,
+	t.feed = append(t.feed, latestVersionFeedWrite{item.Head.Sequence,
 		layout.FeedEntry{RID: item.RID, TS: t.Now, EPK: item.Head.EPK}})
 	if old == nil {
 		t.record(layout.Created, nil, item)
@@ -286,8 +286,8 @@ func (t *Tx) del(item *StoredItem) error {
 // purge deletes a ghost (an expired item that is not purged yet) with all its keys. If the ghost has to be
 // moved to an expiry sink, it ends the transaction with ErrBlocked.
 func (t *Tx) purge(ghost *StoredItem) error {
-	if t.State.Moves(&ghost.Item) {
-		t.Blocked = &BlockingItem{t.Container.Host, t.Range, ghost.RID}
+	if t.State.Moves(&ghost.DecodedItem) {
+		t.Blocked = &BlockingExpiredItem{t.Container.Host, t.Range, ghost.RID}
 		return ErrBlocked
 	}
 	terms := t.terms
@@ -305,7 +305,7 @@ func (t *Tx) purge(ghost *StoredItem) error {
 // There it is a change with its own sequence, before that of a new item with the same id.
 func (t *Tx) recordPurge(ghost *StoredItem) {
 	t.Purged++
-	logged := t.State.LogsExpiryOf(&ghost.Item)
+	logged := t.State.LogsExpiryOf(&ghost.DecodedItem)
 	if t.keeps || logged {
 		kind := uint8(layout.Expired)
 		if t.State.Tombstoned(ghost.Head, func() []byte { return ghost.PK }) {

@@ -10,18 +10,18 @@ import (
 // expiryLogWrite is an entry of the log that Finish writes.
 type expiryLogWrite struct {
 	seq   layout.WriteSequence
-	entry layout.ExpiryEntry
+	entry layout.ExpiryLogEntry
 }
 
 // logExpiry adds the expiry of an item to the log of expiries. The entry gets the sequence that the last
 // call of take has allocated.
 func (t *Tx) logExpiry(ghost *StoredItem) {
-	at, ok := t.State.Policy().ExpiresAt(t.State.Life(&ghost.Item))
+	at, ok := t.State.Policy().ExpiresAt(t.State.Life(&ghost.DecodedItem))
 	if !ok || at > t.Now {
 		at = t.Now // it expired under a former policy, which a floor records
 	}
 	t.expiries = append(t.expiries,
-		expiryLogWrite{t.last, layout.ExpiryEntry{At: at, ItemVersion: layout.ItemVersion{
+		expiryLogWrite{t.last, layout.ExpiryLogEntry{At: at, AllVersionsFeedEntry: layout.AllVersionsFeedEntry{
 			Kind: layout.Expired, Range: t.Range.Number, RID: ghost.RID, TS: t.Now,
 			EPK: ghost.Head.EPK, PK: ghost.PK, ID: ghost.ID,
 			Previous: layout.PreviousImage{Range: ghost.Head.Range, Sequence: ghost.Head.Sequence,
@@ -53,7 +53,8 @@ func (t *Tx) writeExpiries() {
 
 // SetExpiryFloor records that the entries of a range's log up to a sequence have been deleted.
 func SetExpiryFloor(t engine.Txn, scope []byte, seq layout.WriteSequence, ts int64) {
-	floor := layout.ExpiryEntry{ItemVersion: layout.ItemVersion{Kind: layout.Floor, Last: seq, TS: ts}}
+	entry := layout.AllVersionsFeedEntry{Kind: layout.Floor, Last: seq, TS: ts}
+	floor := layout.ExpiryLogEntry{AllVersionsFeedEntry: entry}
 	t.Set(layout.AppendSequenceKey(nil, scope, layout.FamilyExpired, seq), floor.Append(nil))
 }
 

@@ -9,8 +9,8 @@ import (
 // The entries of both feeds contain the last sequence of their transaction, which is known only when
 // everything else has been written. Until then the entries are kept here.
 
-// latestFeedWrite is an entry of the latest-version feed that Finish writes.
-type latestFeedWrite struct {
+// latestVersionFeedWrite is an entry of the latest-version feed that Finish writes.
+type latestVersionFeedWrite struct {
 	seq   layout.WriteSequence
 	entry layout.FeedEntry
 }
@@ -18,7 +18,7 @@ type latestFeedWrite struct {
 // versionFeedWrite is an entry of the feed of all versions that Finish writes.
 type versionFeedWrite struct {
 	seq   layout.WriteSequence
-	entry layout.ItemVersion
+	entry layout.AllVersionsFeedEntry
 }
 
 // Finish writes the entries of the transaction to the two change feeds (of the latest versions, and of all
@@ -60,7 +60,7 @@ func (t *Tx) record(kind uint8, old, item *StoredItem) {
 		return
 	}
 	t.Container.Host.Note(container.MarkWrite, t.Now)
-	v := layout.ItemVersion{Kind: kind, Range: t.Range.Number, TS: t.Now}
+	v := layout.AllVersionsFeedEntry{Kind: kind, Range: t.Range.Number, TS: t.Now}
 	if old != nil {
 		v.RID, v.EPK, v.PK, v.ID = old.RID, old.Head.EPK, old.PK, old.ID
 		v.Previous = layout.PreviousImage{Range: old.Head.Range, Sequence: old.Head.Sequence,
@@ -80,7 +80,7 @@ func (t *Tx) record(kind uint8, old, item *StoredItem) {
 
 // SetFloor records that the entries of a range's feed of all versions up to a sequence have been deleted.
 func SetFloor(t engine.Txn, scope []byte, seq layout.WriteSequence, ts int64) {
-	floor := layout.ItemVersion{Kind: layout.Floor, Last: seq, TS: ts}
+	floor := layout.AllVersionsFeedEntry{Kind: layout.Floor, Last: seq, TS: ts}
 	t.Set(layout.AppendSequenceKey(nil, scope, layout.FamilyVersions, seq), floor.Append(nil))
 }
 

@@ -84,10 +84,10 @@ func (t *Tx) noteDeadline(item *StoredItem) {
 	}
 }
 
-// earliestExpiryKeys are the earliest seconds of the keys that a transaction has written in the two
+// earliestExpiryKeySeconds are the earliest seconds of the keys that a transaction has written in the two
 // families (kinds of keys) of the index of expiry: by time of the write, and by deadline; never if there
 // are none.
-type earliestExpiryKeys struct{ written, deadline int64 }
+type earliestExpiryKeySeconds struct{ written, deadline int64 }
 
 // rescanBehind reports whether the transaction has written keys of the index of expiry at places that the
 // reaper's pass may have gone past, and then makes the pass start again. It is called once the commit is
@@ -105,7 +105,7 @@ func (t *Tx) rescanBehind() bool {
 // ttlPropertyPath. It creates no new version, and no feed shows it.
 func (t *Tx) rebase(item *StoredItem) {
 	before := item.Head.Life
-	after := t.State.Life(&item.Item)
+	after := t.State.Life(&item.DecodedItem)
 	if before == after {
 		return
 	}
@@ -138,7 +138,7 @@ func (t *Tx) readItem(rid uint64) (*StoredItem, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &StoredItem{Item: view.Item{RID: rid, Head: h, Body: body}}, nil
+	return &StoredItem{DecodedItem: view.DecodedItem{RID: rid, Head: h, Body: body}}, nil
 }
 
 // Prefetch reads the items of several operations in one call, if the engine supports that. A read error is

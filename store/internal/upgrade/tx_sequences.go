@@ -26,9 +26,9 @@ import (
 // progress in the same commit. It reads a family backwards, because the new key of an entry lies after its
 // old one, in the part that has been read already.
 
-// sequenceProgress says how far PlaceSequences has come: all entries before it, in the order of the method
-// compare, have been converted to format 2.
-type sequenceProgress struct {
+// sequenceConversionProgress says how far PlaceSequences has come: all entries before it, in the order of the
+// method compare, have been converted to format 2.
+type sequenceConversionProgress struct {
 	CID    uint32 `json:"cid"`
 	Slot   uint16 `json:"slot"`
 	Family int    `json:"family"`        // index in sequenceFamilies; len: confirmed positions of webhooks
@@ -42,7 +42,7 @@ func progressKey() []byte { return layout.CatalogKey(layout.KindUpgrade, 0, "seq
 // runs, calls dropProgress.
 func dropProgress(t engine.Txn) { t.Delete(progressKey()) }
 
-func (p sequenceProgress) compare(q sequenceProgress) int {
+func (p sequenceConversionProgress) compare(q sequenceConversionProgress) int {
 	return cmp.Or(cmp.Compare(p.CID, q.CID), cmp.Compare(p.Slot, q.Slot), cmp.Compare(p.Family, q.Family))
 }
 
@@ -72,9 +72,9 @@ const (
 // documents.
 func PlaceSequences(ctx context.Context, e engine.Engine) error {
 	var containers []record.Container
-	var at sequenceProgress
+	var at sequenceConversionProgress
 	_, err := e.Update(ctx, [][]byte{host.CatalogScope()}, func(r engine.Txn) error {
-		containers, at = nil, sequenceProgress{}
+		containers, at = nil, sequenceConversionProgress{}
 		err := host.ScanRecords(r, layout.KindContainer, func(_ []byte, rec record.Container) error {
 			containers = append(containers, rec)
 			return noTombstones(r, rec.CID)
@@ -99,7 +99,7 @@ func PlaceSequences(ctx context.Context, e engine.Engine) error {
 		}
 		for number := range last + 1 {
 			for family := range sequenceFamilies {
-				next := sequenceProgress{CID: rec.CID, Slot: number, Family: family}
+				next := sequenceConversionProgress{CID: rec.CID, Slot: number, Family: family}
 				switch c := next.compare(at); {
 				case c < 0:
 					continue
@@ -111,7 +111,7 @@ func PlaceSequences(ctx context.Context, e engine.Engine) error {
 				}
 			}
 		}
-		end := sequenceProgress{CID: rec.CID, Slot: last, Family: len(sequenceFamilies)}
+		end := sequenceConversionProgress{CID: rec.CID, Slot: last, Family: len(sequenceFamilies)}
 		if end.compare(at) <= 0 {
 			continue // the confirmed positions are changed in one transaction
 		}
@@ -136,7 +136,7 @@ func noTombstones(r engine.Reader, cid uint32) (err error) {
 
 // placeFamily converts the LSNs in the keys and values of one family (kind of key) of a range to sequences,
 // as PlaceSequences describes. It begins at p.
-func placeFamily(ctx context.Context, e engine.Engine, p sequenceProgress) error {
+func placeFamily(ctx context.Context, e engine.Engine, p sequenceConversionProgress) error {
 	f := sequenceFamilies[p.Family]
 	for more := true; more; {
 		reached := p
@@ -177,7 +177,8 @@ func placeFamily(ctx context.Context, e engine.Engine, p sequenceProgress) error
 
 // lastEntries returns copies of the last keys and values of a family (a kind of key) before p.Key, the last
 // first.
-func lastEntries(r engine.Reader, family byte, p sequenceProgress) (keys, values [][]byte, err error) {
+func lastEntries(r engine.Reader, family byte,
+	p sequenceConversionProgress) (keys, values [][]byte, err error) {
 	rg := layout.ScopeFamily(layout.RangeScope(p.CID, p.Slot), family)
 	if p.Key != nil {
 		rg.End = p.Key
@@ -207,7 +208,7 @@ func placeNumber(b []byte, at int) error {
 
 // placeConfirmed converts the positions that the webhooks of a container have confirmed from format 1 to
 // format 2.
-func placeConfirmed(ctx context.Context, e engine.Engine, p sequenceProgress) error {
+func placeConfirmed(ctx context.Context, e engine.Engine, p sequenceConversionProgress) error {
 	_, err := e.Update(ctx, [][]byte{host.CatalogScope()}, func(t engine.Txn) (err error) {
 		changed := map[string]string{}
 		it := t.Scan(engine.Prefix(append(layout.AppendCID(nil, p.CID), layout.FamilyConfirmed)), false)

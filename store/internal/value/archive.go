@@ -23,7 +23,7 @@ var StoredLimits = jsondoc.Limits{MaxBytes: jsondoc.DefaultMaxBytes + definition
 // ArchiveID returns the n-th id to try for the archived document of an expired item: for n = 0 the item's
 // own id, then the id with a suffix made of the item's LSN and n, for the case that the archive already
 // has a document with the id tried before.
-func ArchiveID(ghost *view.Item, n int) string {
+func ArchiveID(ghost *view.DecodedItem, n int) string {
 	if n == 0 {
 		return ghost.ID
 	}
@@ -40,7 +40,7 @@ func ArchiveID(ghost *view.Item, n int) string {
 
 // ArchivingItem is an expired item that is being moved to an archive container, with its origin.
 type ArchivingItem struct {
-	*view.Item
+	*view.DecodedItem
 	Identity  *view.ContainerIdentity // of the container in which it has expired
 	Container string                  // id of the container in which it has expired
 	ExpiredAt int64                   // seconds since 1970
@@ -49,7 +49,7 @@ type ArchivingItem struct {
 // ArchiveBody returns the archive document of an expired item. If wrapped is true, the whole original
 // document becomes one property.
 func ArchiveBody(from ArchivingItem, id string, wrapped bool) []byte {
-	ghost := from.Item
+	ghost := from.DecodedItem
 	b := make([]byte, 0, len(ghost.Body)+len(id)+1024)
 	b = jsondoc.AppendString(append(b, `{"id":`...), id)
 	var own, previous jsondoc.Value

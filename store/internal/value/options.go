@@ -24,7 +24,7 @@ type WriteOptions struct {
 	ExcludeSystemProperties bool
 	// Import gives the item of a create or an upsert a _ts in the past; see Container.Import. If it is
 	// nil, the _ts is the current second.
-	Import *ImportOptions
+	Import *ImportedItemTimestamp
 }
 
 // ReadOptions are the conditions of a read.
@@ -35,13 +35,13 @@ type ReadOptions struct {
 	// CodeSessionNotAvailable. It fails with CodeRangeGone if none of the positions' ranges exists or has
 	// ever existed in the container. Positions in ranges of a former container of the same name are
 	// ignored.
-	Session []SessionPosition
+	Session []SessionTokenEntry
 }
 
-// SessionPosition is one entry of a session token: the highest LSN that a client has received from a
+// SessionTokenEntry is one entry of a session token: the highest LSN that a client has received from a
 // partition range. Version is the version of the container: see store.Container.SessionVersion. The
 // versions 0 and NoSessionVersion are not checked.
-type SessionPosition struct {
+type SessionTokenEntry struct {
 	Range   string
 	LSN     uint64
 	Version int64
@@ -56,7 +56,7 @@ type Receipt struct {
 	Inserted bool    // an upsert created the item
 	// Reply is the JSON by which a post-trigger has replaced the document in the response, or nil.
 	Reply []byte
-	Lint  definition.LintViolations // the rules that the written ttl breaks
+	Lint  definition.BrokenLintRules // the rules that the written ttl breaks
 }
 
 // Key identifies one item: its partition key and its id within that key.
@@ -83,7 +83,7 @@ type ListOptions struct {
 	Scope        Scope
 	MaxItems     int    // per page: 0 is 100; -1 as many as fit (at most 1,000, and 4 MB)
 	Continuation string // of the previous page; empty for the first
-	Session      []SessionPosition
+	Session      []SessionTokenEntry
 	// Within is the time after which a page of a query ends early, with a continuation, if the query can be
 	// continued. 0 means the maximum: 5 s, or half of store.Options.QueryTime.
 	Within time.Duration
@@ -93,9 +93,9 @@ type ListOptions struct {
 	ByRange bool
 }
 
-// ImportOptions determine the _ts of an imported item, the time from which its time to live counts. At most
-// one field may be set. If none is set, the item is written with the current time.
-type ImportOptions struct {
+// ImportedItemTimestamp determine the _ts of an imported item, the time from which its time to live counts.
+// At most one field may be set. If none is set, the item is written with the current time.
+type ImportedItemTimestamp struct {
 	// Timestamp is the _ts, in seconds since 1970.
 	Timestamp int64
 	// Age is the time since the item was written. A fraction of a second is dropped.

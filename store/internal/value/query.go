@@ -8,7 +8,7 @@ type QueryRequest struct {
 	Parameters []Parameter
 	ListOptions
 	// Cross says whether a query over the whole container is run, merged or refused.
-	Cross CrossPartition
+	Cross CrossPartitionMode
 	// Resume is the row at which a query with ORDER BY begins; nil: at its first row. A Continuation
 	// takes precedence.
 	Resume *ResumePosition
@@ -34,15 +34,15 @@ type ResumePosition struct {
 	Exclude bool // begin after that item, or after all rows of equal values
 }
 
-// CrossPartition determines how a query over all partition ranges is run. That is a query whose options and
-// conditions name neither a partition key nor a range.
-type CrossPartition uint8
+// CrossPartitionMode determines how a query over all partition ranges is run. That is a query whose options
+// and conditions name neither a partition key nor a range.
+type CrossPartitionMode uint8
 
 // How a query over all partition ranges is run. A gateway of Cosmos DB never merges, so it behaves like
 // CrossStream or, without the header x-ms-documentdb-query-enablecrosspartition, like CrossRefuse.
 const (
 	// CrossServe runs every query; the store merges the results of the ranges.
-	CrossServe CrossPartition = iota
+	CrossServe CrossPartitionMode = iota
 	// CrossStream runs queries whose result needs no merging and has no aggregates. Other queries fail with
 	// CodeCrossPartition, and the client must query each range and merge the results.
 	CrossStream

@@ -78,7 +78,7 @@ func (s *ContainerState) Expired(h *layout.ItemHeader, body []byte) bool {
 }
 
 // Live reports whether an item has neither expired nor was deleted with its whole partition key.
-func (s *ContainerState) Live(item *Item) bool {
+func (s *ContainerState) Live(item *DecodedItem) bool {
 	return !s.Expired(&item.Head, item.Body) && !s.Tombstoned(item.Head, func() []byte { return item.PK })
 }
 

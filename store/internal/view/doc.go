@@ -2,7 +2,7 @@
 // its items.
 //
 //	container_state.go   ContainerState: definition, policy, moment, ranges and tombstones of one state
-//	item.go              Item, decoded from its stored value, and all keys that exist because of it
+//	item.go              DecodedItem: an item as stored, and all keys that exist because of it
 //	piece.go             ReadPiece: a bounded number of bytes of a range of keys
 //	terms.go             the index entries of an item as stored in the engine
 //	lifetime_rules.go    LifetimeRules: times to live of items, also of those written under an earlier policy

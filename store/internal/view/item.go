@@ -10,8 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Item is a decoded stored item.
-type Item struct {
+// DecodedItem is a decoded stored item.
+type DecodedItem struct {
 	RID  uint64
 	Head layout.ItemHeader
 	Body []byte
@@ -31,13 +31,13 @@ type ItemKeyBuilder struct {
 }
 
 // Decode decodes the stored value of the item with this rid: its header, body, id and partition key.
-func (k *ItemKeyBuilder) Decode(rid uint64, value []byte) (item Item, err error) {
+func (k *ItemKeyBuilder) Decode(rid uint64, value []byte) (item DecodedItem, err error) {
 	h, body, err := layout.DecodeItem(value)
 	if err != nil {
 		return item, err
 	}
 	id := jsondoc.Get(body, layout.IDPath).Str()
-	return Item{RID: rid, Head: h, Body: body, ID: id, PK: k.PartitionOf(body)}, nil
+	return DecodedItem{RID: rid, Head: h, Body: body, ID: id, PK: k.PartitionOf(body)}, nil
 }
 
 // PartitionOf returns the ordered encoding of a document's partition key.
@@ -47,7 +47,8 @@ func (k *ItemKeyBuilder) PartitionOf(body []byte) []byte {
 
 // AppendEntries appends all keys of an item in no particular order, except its own key (d), its feed
 // entry (f) and its index entries (i, o). The keys are allocated in room.
-func (k *ItemKeyBuilder) AppendEntries(dst []KeyValue, room *layout.KeyArena, scope []byte, item *Item) []KeyValue {
+func (k *ItemKeyBuilder) AppendEntries(dst []KeyValue, room *layout.KeyArena, scope []byte,
+	item *DecodedItem) []KeyValue {
 	epk := item.Head.EPK
 	rid := room.Keep(binary.BigEndian.AppendUint64(room.Free(), item.RID))
 	dst = append(dst,

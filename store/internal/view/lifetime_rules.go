@@ -51,9 +51,9 @@ func (b *TTLBasis) Of(body []byte) (second int64, ok bool) {
 }
 
 // A TTLBasisChange describes a change of the ttlPropertyPath, the property from which times to live count:
-// the policy until the change (ttl.PolicyEra), and the property after it.
+// the policy until the change (ttl.PropertyEra), and the property after it.
 type TTLBasisChange struct {
-	ttl.PolicyEra
+	ttl.PropertyEra
 	After TTLBasis
 }
 

@@ -17,7 +17,7 @@ const MaxShapes = 512
 
 // AppendTerms appends the index entries of an item that is indexed by x in a range, in the order of their
 // keys. It does not look up whether the item's shape (its set of paths) has a record: see StoredTerms.
-func AppendTerms(dst []index.Entry, x *index.Indexer, scope []byte, item *Item) []index.Entry {
+func AppendTerms(dst []index.Entry, x *index.Indexer, scope []byte, item *DecodedItem) []index.Entry {
 	n := len(dst)
 	dst = x.EntriesWithin(dst, scope, layout.RIDLen, item.Body, item.Head.Life.TS)
 	SetRID(dst[n:], item.RID)
@@ -27,7 +27,7 @@ func AppendTerms(dst []index.Entry, x *index.Indexer, scope []byte, item *Item) 
 // StoredTerms returns the index entries of an item that is indexed by x, with their keys as stored: if the
 // item's shape (its set of paths) has no record, its name is replaced by the common name of all shapes
 // without a record.
-func StoredTerms(r engine.Reader, x *index.Indexer, scope []byte, item *Item) ([]index.Entry, error) {
+func StoredTerms(r engine.Reader, x *index.Indexer, scope []byte, item *DecodedItem) ([]index.Entry, error) {
 	list := AppendTerms(nil, x, scope, item)
 	i := index.ShapeOf(list, layout.ScopeLen)
 	if i < 0 {

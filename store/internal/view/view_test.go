@@ -75,7 +75,7 @@ func TestPartitionTombstone(t *testing.T) {
 		layout.TombstoneName(before.Head.EPK, before.PK): before.Head.Sequence.LSN(),
 	}
 	for _, w := range []struct {
-		item view.Item
+		item view.DecodedItem
 		want bool
 	}{{before, true}, {other, false}, {after, false}} {
 		if got := c.State.Tombstoned(w.item.Head, func() []byte { return w.item.PK }); got != w.want {

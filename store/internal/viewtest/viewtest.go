@@ -60,9 +60,9 @@ func New(t *testing.T, defaultTTL ttl.Seconds) *Container {
 func (c *Container) Scope() []byte { return c.State.Ranges[0].Scope }
 
 // Put writes an item that is age seconds old at Now, with all its keys, and returns it.
-func (c *Container) Put(body string, age int64, own ttl.Seconds) view.Item {
+func (c *Container) Put(body string, age int64, own ttl.Seconds) view.DecodedItem {
 	c.t.Helper()
-	var item view.Item
+	var item view.DecodedItem
 	c.Update(func(t engine.Txn) error {
 		seq := layout.FirstOf(t.NextLSN(c.Scope()))
 		rid := layout.ItemRID(0, seq)
@@ -92,7 +92,7 @@ func (c *Container) Put(body string, age int64, own ttl.Seconds) view.Item {
 }
 
 // Entries returns the keys of an item, as view.ItemKeyBuilder builds them.
-func (c *Container) Entries(item *view.Item) []view.KeyValue {
+func (c *Container) Entries(item *view.DecodedItem) []view.KeyValue {
 	var room layout.KeyArena
 	return c.State.Keys.AppendEntries(nil, &room, c.Scope(), item)
 }

@@ -41,7 +41,7 @@ func NewPlans() PlanCache {
 // Plan returns a cached plan of a query, or makes one. terms describes the indexes of the container. info
 // is called, to describe the rest of the container, only if there is no plan yet.
 func (p PlanCache) Plan(text string, params []query.Parameter, terms *index.Indexer,
-	info func() query.Info) (*query.Plan, error) {
+	info func() query.ContainerInfo) (*query.Plan, error) {
 	values, types := parameterKeys(params)
 	if len(text)+len(values) > maxPlanned {
 		return query.Prepare(text, params, info())

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// RIDCache maps point keys (the engine key of an item's partition key and id) to rids (the number of an
+// ItemRIDCache maps point keys (the engine key of an item's partition key and id) to rids (the number of an
 // item in its container), so that a repeated point read needs one look-up in the engine instead of two. It
 // is a hash table without chains: each key has one position, and a new entry replaces the old one.
 //
@@ -15,7 +15,7 @@ import (
 // does not exist any more, or of a marked item whose id the reader compares. In both cases the reader
 // looks up the point key. Keys are compared by 128 bits of two seeded hashes. The position is chosen by a
 // checksum without a seed, so that the same entries replace each other in each run of a test.
-type RIDCache struct {
+type ItemRIDCache struct {
 	seeds   [2]maphash.Seed
 	stripes [RIDStripes]ridCacheStripe
 }
@@ -26,7 +26,7 @@ const (
 	RIDPerStripe = 1024
 )
 
-// ridCacheStripe is a part of a RIDCache with a lock of its own.
+// ridCacheStripe is a part of a ItemRIDCache with a lock of its own.
 type ridCacheStripe struct {
 	sync.Mutex
 	slots *[RIDPerStripe]ridCacheEntry // allocated at the first Put
@@ -36,19 +36,19 @@ type ridCacheStripe struct {
 type ridCacheEntry struct{ a, b, rid uint64 }
 
 // Seed initialises the cache. It must be called before all other methods.
-func (c *RIDCache) Seed() { c.seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()} }
+func (c *ItemRIDCache) Seed() { c.seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()} }
 
 // castagnoli is the table of a checksum that processors compute themselves.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-func (c *RIDCache) place(point []byte) (s *ridCacheStripe, i int, a, b uint64) {
+func (c *ItemRIDCache) place(point []byte) (s *ridCacheStripe, i int, a, b uint64) {
 	at := crc32.Checksum(point, castagnoli)
 	a, b = maphash.Bytes(c.seeds[0], point), maphash.Bytes(c.seeds[1], point)
 	return &c.stripes[at%RIDStripes], int(at / RIDStripes % RIDPerStripe), a, b
 }
 
 // Get returns the rid (an item's number in its container) that was last stored for a point key, or 0.
-func (c *RIDCache) Get(point []byte) uint64 {
+func (c *ItemRIDCache) Get(point []byte) uint64 {
 	s, i, a, b := c.place(point)
 	s.Lock()
 	defer s.Unlock()
@@ -59,7 +59,7 @@ func (c *RIDCache) Get(point []byte) uint64 {
 }
 
 // Put stores the rid of a point key.
-func (c *RIDCache) Put(point []byte, rid uint64) {
+func (c *ItemRIDCache) Put(point []byte, rid uint64) {
 	s, i, a, b := c.place(point)
 	s.Lock()
 	defer s.Unlock()

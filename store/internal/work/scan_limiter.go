@@ -17,9 +17,9 @@ const watchEvery = 256
 // goroutine only after 10 ms, so a short request would otherwise wait 10 ms for each scan ahead of it.
 const yieldBytes = 256 << 10
 
-// ScanLimiter limits scans over data: a scan ends with the context of its caller and at its time limit. It
-// counts the steps of all iterators of a snapshot that ViewUnder has opened.
-type ScanLimiter struct {
+// ScanTimeLimiter limits scans over data: a scan ends with the context of its caller and at its time limit.
+// It counts the steps of all iterators of a snapshot that ViewUnder has opened.
+type ScanTimeLimiter struct {
 	Ctx     context.Context
 	Elapsed func() time.Duration  // real time since the scan began; nil: only the context ends it
 	Limit   time.Duration         // elapsed time after which the scan fails; 0: none
@@ -36,11 +36,11 @@ type ScanLimiter struct {
 const LookBudget = time.Second
 
 // step counts a step. It returns false if the scan must fail with err.
-func (w *ScanLimiter) step() bool { return w.steps(1) }
+func (w *ScanTimeLimiter) step() bool { return w.steps(1) }
 
 // steps counts n steps (keys or entries) of the scan and checks the limits from time to time. It returns
 // false if the scan must end because its context has ended or its time is over: see Check.
-func (w *ScanLimiter) steps(n int) bool {
+func (w *ScanTimeLimiter) steps(n int) bool {
 	before := w.n
 	if w.n += int64(n); w.n/watchEvery != before/watchEvery && w.err == nil {
 		w.Check()
@@ -51,7 +51,7 @@ func (w *ScanLimiter) steps(n int) bool {
 // Check compares the elapsed time with the two limits. After Limit, or when the context has ended, it sets
 // w.err, so that the scan fails. After Budget it sets w.Late, so that a scan that can continue on another
 // page ends.
-func (w *ScanLimiter) Check() {
+func (w *ScanTimeLimiter) Check() {
 	if w.err = w.Ctx.Err(); w.err != nil || w.Elapsed == nil {
 		return
 	}
@@ -64,7 +64,7 @@ func (w *ScanLimiter) Check() {
 
 // count counts a value that has been read. After yieldBytes it lets short requests run, and waits for the
 // next turn of the scan.
-func (w *ScanLimiter) count(value []byte) {
+func (w *ScanTimeLimiter) count(value []byte) {
 	if w.read += len(value); w.read < yieldBytes {
 		return
 	}
@@ -81,25 +81,25 @@ func (w *ScanLimiter) count(value []byte) {
 
 // Leave gives back the permission to use a processor that the scan may hold (its priority.TurnPermit). It is
 // called after the scan, and before the scan waits for something.
-func (w *ScanLimiter) Leave() {
+func (w *ScanTimeLimiter) Leave() {
 	w.turn.Leave()
 	w.turn = nil
 }
 
 // More counts a step of a scan that may end early. It reports whether there is time for the step.
-func (w *ScanLimiter) More() bool { return w.step() && !w.Late }
+func (w *ScanTimeLimiter) More() bool { return w.step() && !w.Late }
 
 // ViewUnder runs fn over one snapshot of an engine. The scans of fn end when w says that their time is
 // over.
-func ViewUnder(w *ScanLimiter, eng engine.Engine, fn func(engine.Reader) error) error {
+func ViewUnder(w *ScanTimeLimiter, eng engine.Engine, fn func(engine.Reader) error) error {
 	return eng.View(w.Ctx, func(r engine.Reader) error { return fn(ScanLimitedReader{r, w}) })
 }
 
-// ScanLimitedReader is a reader whose scans end when the context or the time limit of a ScanLimiter ends.
+// ScanLimitedReader is a reader whose scans end when the context or the time limit of a ScanTimeLimiter ends.
 // Close of an iterator that has ended in this way returns the reason.
 type ScanLimitedReader struct {
 	engine.Reader
-	watch *ScanLimiter
+	watch *ScanTimeLimiter
 }
 
 // Far returns the methods by which r, or the reader inside r if r is a ScanLimitedReader, prefetches keys. It
@@ -112,7 +112,7 @@ func Far(r engine.Reader) engine.Prefetcher {
 	return far
 }
 
-// Scan returns an iterator over the keys of rg whose steps the ScanLimiter counts and limits.
+// Scan returns an iterator over the keys of rg whose steps the ScanTimeLimiter counts and limits.
 func (r ScanLimitedReader) Scan(rg engine.Range, reverse bool) engine.Iterator {
 	return &limitedIterator{r.Reader.Scan(rg, reverse), r.watch}
 }
@@ -145,13 +145,14 @@ func (r ScanLimitedReader) GetMany(keys [][]byte) ([][]byte, error) {
 	return values, err
 }
 
-// limitedIterator is an iterator whose steps a ScanLimiter counts and limits.
+// limitedIterator is an iterator whose steps a ScanTimeLimiter counts and limits.
 type limitedIterator struct {
 	engine.Iterator
-	watch *ScanLimiter
+	watch *ScanTimeLimiter
 }
 
-// Next moves to the next key. It returns false if there is none, or if the ScanLimiter has ended the scan.
+// Next moves to the next key. It returns false if there is none, or if the ScanTimeLimiter has ended the
+// scan.
 func (it *limitedIterator) Next() bool { return it.watch.step() && it.Iterator.Next() }
 
 // SeekGE moves to the first key at or after key. It returns false if there is none, or if the time limit or
@@ -193,8 +194,8 @@ func (it *limitedIterator) Skip(most int) (n int) {
 	return n
 }
 
-// Close releases the iterator and returns its first error, or that of the ScanLimiter, for example when the
-// time limit has passed.
+// Close releases the iterator and returns its first error, or that of the ScanTimeLimiter, for example when
+// the time limit has passed.
 func (it *limitedIterator) Close() error {
 	err := it.Iterator.Close()
 	if err == nil {

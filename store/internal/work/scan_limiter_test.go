@@ -8,26 +8,26 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// largeValueReader is an engine.Reader whose Scan and GetMany return values of many bytes.
-type largeValueReader struct {
+// fakeLargeValueReader is an engine.Reader whose Scan and GetMany return values of many bytes.
+type fakeLargeValueReader struct {
 	engine.Reader
 	n int
 }
 
-func (v *largeValueReader) Scan(engine.Range, bool) engine.Iterator {
-	return &largeValueIterator{n: v.n}
+func (v *fakeLargeValueReader) Scan(engine.Range, bool) engine.Iterator {
+	return &fakeLargeValueIterator{n: v.n}
 }
-func (v *largeValueReader) GetMany(keys [][]byte) ([][]byte, error) {
+func (v *fakeLargeValueReader) GetMany(keys [][]byte) ([][]byte, error) {
 	return make([][]byte, len(keys)), nil
 }
 
-type largeValueIterator struct{ n int }
+type fakeLargeValueIterator struct{ n int }
 
-func (it *largeValueIterator) Next() bool         { it.n--; return it.n >= 0 }
-func (it *largeValueIterator) SeekGE([]byte) bool { return it.n > 0 }
-func (it *largeValueIterator) Key() []byte        { return []byte("k") }
-func (it *largeValueIterator) Value() []byte      { return make([]byte, yieldBytes/2) }
-func (it *largeValueIterator) Close() error       { return nil }
+func (it *fakeLargeValueIterator) Next() bool         { it.n--; return it.n >= 0 }
+func (it *fakeLargeValueIterator) SeekGE([]byte) bool { return it.n > 0 }
+func (it *fakeLargeValueIterator) Key() []byte        { return []byte("k") }
+func (it *fakeLargeValueIterator) Value() []byte      { return make([]byte, yieldBytes/2) }
+func (it *fakeLargeValueIterator) Close() error       { return nil }
 
 // TestScanYields checks that a scan of large values lets another goroutine run before its end, although
 // there is only one processor.
@@ -35,8 +35,8 @@ func TestScanYields(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	var ran atomic.Bool
 	go ran.Store(true)
-	w := &ScanLimiter{Ctx: t.Context()}
-	it := ScanLimitedReader{&largeValueReader{n: 3}, w}.Scan(engine.Range{}, false)
+	w := &ScanTimeLimiter{Ctx: t.Context()}
+	it := ScanLimitedReader{&fakeLargeValueReader{n: 3}, w}.Scan(engine.Range{}, false)
 	for it.Next() {
 		it.Value()
 	}

@@ -19,14 +19,14 @@ func TestScansTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := priority.NewProcessTurnLimiter(ttl.NewManual(time.Unix(0, 0)))
 		ctx, cancel := context.WithCancel(t.Context())
-		small, first := ScanLimiter{Ctx: ctx, Turns: turns}, ScanLimiter{Ctx: ctx, Turns: turns}
+		small, first := ScanTimeLimiter{Ctx: ctx, Turns: turns}, ScanTimeLimiter{Ctx: ctx, Turns: turns}
 		small.count(make([]byte, yieldBytes-1))
 		first.count(make([]byte, yieldBytes))
 		if small.turn != nil || first.turn == nil {
 			t.Fatal("only a scan of 256 KB takes a turn")
 		}
-		goes := func() (second *ScanLimiter, reached chan struct{}) {
-			second, reached = &ScanLimiter{Ctx: ctx, Turns: turns}, make(chan struct{})
+		goes := func() (second *ScanTimeLimiter, reached chan struct{}) {
+			second, reached = &ScanTimeLimiter{Ctx: ctx, Turns: turns}, make(chan struct{})
 			go func() {
 				second.count(make([]byte, yieldBytes))
 				close(reached)
