@@ -85,7 +85,7 @@ func TestExpirationsLost(t *testing.T) {
 	}
 	clock.Advance(24 * time.Hour)
 	must(db.Sweep(t.Context()))
-	waits := make(waitSignal)
+	waits := make(waitBegunSignal)
 	told := make(chan mayfly.Expiration)
 	go func() {
 		defer close(told)
@@ -103,11 +103,11 @@ func TestExpirationsLost(t *testing.T) {
 	}
 }
 
-// waitSignal is a channel that is closed at the first call of Done on the context that the method in
+// waitBegunSignal is a channel that is closed at the first call of Done on the context that the method in
 // returns. A test uses it to notice that the code under test has begun to wait.
-type waitSignal chan struct{}
+type waitBegunSignal chan struct{}
 
-func (w waitSignal) in(ctx context.Context) context.Context {
+func (w waitBegunSignal) in(ctx context.Context) context.Context {
 	return &signalingContext{ctx, sync.OnceFunc(func() { close(w) })}
 }
 

@@ -34,7 +34,7 @@ type Engine interface {
 	// before it is durable. ctx is honoured until fn starts; a commit is never abandoned half-way.
 	Update(ctx context.Context, scopes [][]byte, fn func(Txn) error, ahead ...[]byte) ([]ScopePosition, error)
 
-	Durability
+	DurabilityReporter
 
 	// Metrics returns the engine's counters as of now.
 	Metrics() Metrics
@@ -43,8 +43,9 @@ type Engine interface {
 	Close() error
 }
 
-// Durability is the part of an Engine that reports which commits survive a crash, and makes them do so.
-type Durability interface {
+// DurabilityReporter is the part of an Engine that reports which commits survive a crash, and makes them do
+// so.
+type DurabilityReporter interface {
 	// Horizon returns the highest LSN of the scope up to which all commits are durable. For a scope that has
 	// issued no LSN since Open it returns the last LSN that the scope can have issued before.
 	Horizon(scope []byte) uint64
@@ -66,10 +67,11 @@ type Getter interface {
 // durable LSN, whether all data that were read are durable, its mark (a number that changes when caches of
 // data of the scope become invalid), and the time of the database, if that has a clock.
 type ScopePosition struct {
-	// LSN is the highest LSN of the scope up to which all commits are durable: see Durability.Horizon.
+	// LSN is the highest LSN of the scope up to which all commits are durable: see
+	// DurabilityReporter.Horizon.
 	LSN uint64
 	// Settled reports whether everything that has been read of the scope is durable. If it is false,
-	// Durability.Settle waits until it is.
+	// DurabilityReporter.Settle waits until it is.
 	Settled bool
 	// Mark is the scope's mark, a number that changes when cached data of the scope become invalid: see
 	// TxnControl.SetMark. It is read after the data that are returned with it. So if it is the mark that

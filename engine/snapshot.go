@@ -9,13 +9,13 @@ import (
 // Snapshotter is an optional interface of an engine that can store named states of all its data and restore
 // one of them. A snapshot is immutable. The caller must not call its methods, or Close, concurrently.
 type Snapshotter interface {
-	// Snapshot stores the current state durably under a name, with a note of the caller. The snapshot
+	// SnapshotInfo stores the current state durably under a name, with a note of the caller. The snapshot
 	// contains everything acknowledged before the call, and no partial transaction. It fails with
 	// ErrSnapshotExists if the name is taken. A failure or a crash leaves nothing under that name.
 	Snapshot(ctx context.Context, name string, note []byte) error
 
 	// Snapshots lists the snapshots, sorted by name.
-	Snapshots(ctx context.Context) ([]Snapshot, error)
+	Snapshots(ctx context.Context) ([]SnapshotInfo, error)
 
 	// DropSnapshot removes a snapshot, or fails with ErrNoSnapshot.
 	DropSnapshot(ctx context.Context, name string) error
@@ -32,8 +32,8 @@ type Snapshotter interface {
 	Restore(ctx context.Context, name string, adopt func(next Engine) error) (Engine, error)
 }
 
-// Snapshot describes a stored, named state of all data of an engine: see Snapshotter.
-type Snapshot struct {
+// SnapshotInfo describes a stored, named state of all data of an engine: see Snapshotter.
+type SnapshotInfo struct {
 	Name  string
 	Note  []byte // the caller's
 	Bytes int64  // size on disk, including files shared with the data or with other snapshots

@@ -10,21 +10,21 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// skippingClock is a wall clock that stands still until step is set. From then on, each call of Now
+// steppingClock is a wall clock that stands still until step is set. From then on, each call of Now
 // advances it by step.
-type skippingClock struct {
+type steppingClock struct {
 	ttl.Clock
 	step, past atomic.Int64
 }
 
-func (h *skippingClock) Now() time.Time { return start.Add(time.Duration(h.past.Add(h.step.Load()))) }
+func (h *steppingClock) Now() time.Time { return start.Add(time.Duration(h.past.Add(h.step.Load()))) }
 
 // TestChangeFeedOverExpiredItems checks that a page of the change feed ends with 200 and no items if its time
 // limit is reached while it skips expired items. The client continues from its etag; 304 comes only at the
 // end of the feed.
 func TestChangeFeedOverExpiredItems(t *testing.T) {
 	t.Parallel()
-	wall := &skippingClock{Clock: ttl.SystemClock{}}
+	wall := &steppingClock{Clock: ttl.SystemClock{}}
 	w := newTestServer(t, func(s *testServerOptions) { s.store.Wall = wall })
 	w.feedContainer(`,"defaultTtl":-1`)
 	for n := range 1200 {

@@ -6,8 +6,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/cosmos"
 )
 
-// handler serves a request that is not a Cosmos DB operation.
-type handler func(s *Server, c *activeRequest) error
+// nonOperationHandler serves a request that is not a Cosmos DB operation.
+type nonOperationHandler func(s *Server, c *activeRequest) error
 
 // operation returns the Cosmos DB operation of the request. A POST can be one of many operations; the
 // headers say which. The content type is used only to recognize a query, since clients send any content type
@@ -49,7 +49,7 @@ const bareQuery = "application/sql"
 
 // route returns the handler of a request that is not a Cosmos DB operation, or nil for an operation. open
 // reports whether the request needs no authorization.
-func (c *activeRequest) route() (run handler, open bool) {
+func (c *activeRequest) route() (run nonOperationHandler, open bool) {
 	switch {
 	case c.target.kind == cosmos.KindAccount && c.req.Operation == cosmos.OpRead && c.fromBrowser():
 		return (*Server).redirectToExplorer, true
@@ -65,4 +65,4 @@ func (c *activeRequest) methodNotAllowed() error {
 }
 
 // refuse returns a handler that fails with err.
-func refuse(err error) handler { return func(*Server, *activeRequest) error { return err } }
+func refuse(err error) nonOperationHandler { return func(*Server, *activeRequest) error { return err } }

@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// pagedRead is a request whose results come in pages and in a fixed order, such as a list, a query or a
+// pagedReadCase is a request whose results come in pages and in a fixed order, such as a list, a query or a
 // change feed, with all rows that are expected.
-type pagedRead struct {
+type pagedReadCase struct {
 	f        fuzzedRequest
 	key      string
 	position string // the request header that says where to go on; it comes from the response header next
@@ -33,8 +33,8 @@ type pageContinuation struct {
 // read reads all pages from a continuation token on ("": from the beginning) and returns their rows. size
 // is the page size. ok is false if the server refuses the token. If ends is not nil, each new token is
 // appended to it.
-func (p *pagedRead) read(w *testServer, token string, size int, ends *[]pageContinuation) (rows []string,
-	ok bool) {
+func (p *pagedReadCase) read(w *testServer, token string, size int,
+	ends *[]pageContinuation) (rows []string, ok bool) {
 	w.t.Helper()
 	whole := token == ""
 	for page := 0; page == 0 || token != ""; page++ {
@@ -66,7 +66,7 @@ func (p *pagedRead) read(w *testServer, token string, size int, ends *[]pageCont
 
 // pagedWorld returns a server whose data does not change, and all paged requests that the test makes to
 // it. A range of one container has been split.
-func pagedWorld(t testing.TB) (*testServer, []*pagedRead) {
+func pagedWorld(t testing.TB) (*testServer, []*pagedReadCase) {
 	t.Helper()
 	w := newTestServer(t, func(s *testServerOptions) { s.server.ServeCrossPartition = true })
 	for i := range 7 {
@@ -92,9 +92,9 @@ func pagedWorld(t testing.TB) (*testServer, []*pagedRead) {
 	}
 	w.do("POST", "/_mayfly/dbs/d0/colls/four/split", `{"range":"2"}`).want(200)
 
-	var list []*pagedRead
+	var list []*pagedReadCase
 	add := func(key string, f fuzzedRequest, all string) {
-		p := &pagedRead{f: f, key: key, position: "x-ms-continuation", next: "X-Ms-Continuation"}
+		p := &pagedReadCase{f: f, key: key, position: "x-ms-continuation", next: "X-Ms-Continuation"}
 		if f.header("A-IM") != "" {
 			p.position, p.next = "If-None-Match", "Etag"
 		}
@@ -151,8 +151,8 @@ var innerToken = regexp.MustCompile(`"token":"([^"]*)"`)
 
 // forge returns a continuation token for p: an unchanged or randomly changed token of p or of another
 // request in list. from and end say which token it was made from.
-func (g *requestGenerator) forge(list []*pagedRead, p *pagedRead) (token string, from *pagedRead,
-	end pageContinuation) {
+func (g *requestGenerator) forge(list []*pagedReadCase,
+	p *pagedReadCase) (token string, from *pagedReadCase, end pageContinuation) {
 	from = p
 	if g.in(3) {
 		from = list[g.n(len(list))]

@@ -117,14 +117,14 @@ func TestMaxConnections(t *testing.T) {
 	s.stop()
 }
 
-// descriptorLimitedListener is a listener whose first few calls of Accept fail because the process has no
+// acceptFailingListener is a listener whose first few calls of Accept fail because the process has no
 // file descriptor left.
-type descriptorLimitedListener struct {
+type acceptFailingListener struct {
 	net.Listener
 	left atomic.Int32
 }
 
-func (l *descriptorLimitedListener) Accept() (net.Conn, error) {
+func (l *acceptFailingListener) Accept() (net.Conn, error) {
 	if l.left.Add(-1) >= 0 {
 		return nil, &net.OpError{Op: "accept", Net: "tcp", Err: syscall.EMFILE}
 	}
@@ -144,7 +144,7 @@ func TestAcceptWithoutFreeDescriptors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	crowded := &descriptorLimitedListener{Listener: ln}
+	crowded := &acceptFailingListener{Listener: ln}
 	crowded.left.Store(3)
 	done := make(chan error, 1)
 	go func() { done <- s.srv.Serve(crowded, nil) }()

@@ -62,16 +62,16 @@ type queryPlan struct {
 	}
 }
 
-// responseError is an error response of the server, as a Go error.
-type responseError struct{ *testResponse }
+// receivedErrorResponse is an error response of the server, as a Go error.
+type receivedErrorResponse struct{ *testResponse }
 
-func (r responseError) Error() string { return fmt.Sprintf("%d %s", r.code, r.body) }
+func (r receivedErrorResponse) Error() string { return fmt.Sprintf("%d %s", r.code, r.body) }
 
 // result runs a query and returns all rows, merged. params are its parameters as JSON.
 func (p *mergingClient) result(text, params string) ([]jsondoc.Value, error) {
 	a := p.w.do("POST", p.path, queryBody(text, params), queryHeaders(append(p.headers, planHeaders(p.features)...)...)...)
 	if a.code != 200 {
-		return nil, responseError{a}
+		return nil, receivedErrorResponse{a}
 	}
 	var plan queryPlan
 	if err := json.Unmarshal(a.body, &plan); err != nil {
@@ -100,8 +100,8 @@ func queryBody(text, params string) string {
 
 // gather queries all ranges that the plan names and returns their rows in order. text is the rewritten
 // query.
-func (p *mergingClient) gather(plan *queryPlan, info *planInfo, text, params string) ([]jsondoc.Value,
-	error) {
+func (p *mergingClient) gather(plan *queryPlan, info *planInfo,
+	text, params string) ([]jsondoc.Value, error) {
 	text = strings.ReplaceAll(text, "{documentdb-formattableorderbyquery-filter}", "true")
 	var rows []jsondoc.Value
 	for _, r := range p.ranges {
@@ -141,7 +141,7 @@ func (p *mergingClient) drain(text, params string, scope ...string) (rows []json
 		}
 		a := p.w.do("POST", p.path, queryBody(text, params), headers...)
 		if a.code != 200 {
-			return nil, responseError{a}
+			return nil, receivedErrorResponse{a}
 		}
 		jsondoc.Of(a.body).Member("Documents").Each(func(_ string, row jsondoc.Value) bool {
 			rows = append(rows, row)

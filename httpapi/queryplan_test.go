@@ -24,7 +24,7 @@ func (p *mergingClient) merged(c *queryCase) (bool, error) {
 	direct := p.w.do("POST", p.path, queryBody(c.Query, params),
 		queryHeaders(append(served, "x-ms-max-item-count", "-1")...)...)
 	rows, err := p.result(c.Query, params)
-	var refused responseError
+	var refused receivedErrorResponse
 	switch {
 	case errors.As(err, &refused) && direct.code == 200:
 		for _, text := range unmergeable {

@@ -33,12 +33,12 @@
 //
 // # Entries and keys
 //
-// An Indexer is compiled from an IndexDefinition: the policy and the other settings of the container that
+// An Indexer is compiled from an IndexingSettings: the policy and the other settings of the container that
 // affect indexing. It serves writers and planners. Entries returns the index entries of a document, in
 // one pass over its text. The lookups return the keys and the intervals of keys in which a planner finds
 // documents:
 //
-//	x, err := index.NewIndexer(index.IndexDefinition{Policy: policy}, nil)
+//	x, err := index.NewIndexer(index.IndexingSettings{Policy: policy}, nil)
 //	entries := x.Entries(nil, body, ts)
 //	key, exact := x.Term(index.PathTo(path), jsondoc.StringValue("open"))     // c.status = "open"
 //	lo, hi, exact := x.Range(index.PathTo(path), index.Greater, jsondoc.NumberValue(5))

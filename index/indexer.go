@@ -8,9 +8,9 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// IndexDefinition holds all settings of a container's definition on which the index entries of a document
+// IndexingSettings holds all settings of a container's definition on which the index entries of a document
 // depend.
-type IndexDefinition struct {
+type IndexingSettings struct {
 	Policy    Policy
 	Computed  []ComputedProperty
 	Geometry  bool                // geometries lie in a plane, not on the globe
@@ -28,14 +28,14 @@ type IndexDefinition struct {
 type ComputedProperty struct{ Name, Query string }
 
 // Equal reports whether both definitions give every document the same entries.
-func (d IndexDefinition) Equal(e IndexDefinition) bool {
+func (d IndexingSettings) Equal(e IndexingSettings) bool {
 	return d.Policy.WithoutLegacy().Equal(e.Policy.WithoutLegacy()) &&
 		slices.Equal(d.Computed, e.Computed) && d.Geometry == e.Geometry &&
 		maps.Equal(d.Vectors, e.Vectors) && d.sameLanguages(e)
 }
 
 // sameLanguages reports whether both definitions analyse all indexed texts in the same languages.
-func (d IndexDefinition) sameLanguages(e IndexDefinition) bool {
+func (d IndexingSettings) sameLanguages(e IndexingSettings) bool {
 	return !slices.ContainsFunc(d.Policy.FullText, func(f FullTextPath) bool {
 		p, err := jsondoc.ParsePath(f.Path)
 		return err == nil && d.language(p.String()) != e.language(p.String())
@@ -54,7 +54,7 @@ type EvaluateFunc func(body []byte) jsondoc.Value
 // determines how queries are executed. The results differ only while documents are being indexed anew: see
 // WithOlder.
 type Indexer struct {
-	def        IndexDefinition
+	def        IndexingSettings
 	none       bool
 	matcher    *PolicyMatcher
 	composites []*CompositeIndex // those of the policy, then the additional ones
@@ -80,7 +80,7 @@ type indexedComputedProperty struct {
 // NewIndexer compiles a definition with a normalised policy. evaluate has the functions of computed
 // properties by their names; a computed property without a function is not indexed. The error is a
 // *PolicyError.
-func NewIndexer(d IndexDefinition, evaluate map[string]EvaluateFunc) (*Indexer, error) {
+func NewIndexer(d IndexingSettings, evaluate map[string]EvaluateFunc) (*Indexer, error) {
 	m, err := Compile(d.Policy)
 	if err != nil {
 		return nil, err
@@ -145,7 +145,7 @@ func (x *Indexer) WithOlder(older ...*Indexer) *Indexer {
 }
 
 // Definition returns the definition from which x was compiled.
-func (x *Indexer) Definition() IndexDefinition { return x.def }
+func (x *Indexer) Definition() IndexingSettings { return x.def }
 
 // Policy returns the indexing policy.
 func (x *Indexer) Policy() Policy {
@@ -218,7 +218,7 @@ func (x *Indexer) Composites() []*CompositeIndex {
 }
 
 // Own returns all composite indexes: those of the indexing policy, followed by those that the container
-// has in addition (IndexDefinition.Own). A query that Cosmos DB refuses without an index is refused even
+// has in addition (IndexingSettings.Own). A query that Cosmos DB refuses without an index is refused even
 // if an additional index could serve it.
 func (x *Indexer) Own() []*CompositeIndex {
 	if x == nil {
@@ -275,7 +275,7 @@ type indexPathNode struct {
 
 // spatialDomain is the area that a spatial index covers: the plane within box or, if box is nil, the
 // globe.
-type spatialDomain struct{ box *Box }
+type spatialDomain struct{ box *SpatialIndexBounds }
 
 func (p *indexPathNode) property(name string) *indexPathNode {
 	if p == nil {

@@ -57,7 +57,7 @@ func compile(t interface {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := IndexDefinition{Policy: p, Computed: []ComputedProperty{{"lower",
+	d := IndexingSettings{Policy: p, Computed: []ComputedProperty{{"lower",
 		"SELECT VALUE LOWER(c.name) FROM c"},
 		{"twice", "SELECT VALUE c.n*2 FROM c"}},
 		Vectors: map[string]int{"/v": 3}}

@@ -50,11 +50,11 @@ func TestLanguageOfDefinition(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	english := IndexDefinition{Policy: policy}
-	french := IndexDefinition{Policy: policy, Languages: map[string]Language{"/text": French}}
-	other := IndexDefinition{Policy: policy, Languages: map[string]Language{"/other": French}}
+	english := IndexingSettings{Policy: policy}
+	french := IndexingSettings{Policy: policy, Languages: map[string]Language{"/text": French}}
+	other := IndexingSettings{Policy: policy, Languages: map[string]Language{"/other": French}}
 	if english.Equal(french) || !english.Equal(other) ||
-		english.Equal(IndexDefinition{Policy: policy, Language: German}) {
+		english.Equal(IndexingSettings{Policy: policy, Language: German}) {
 		t.Error("the language decides what the entries are")
 	}
 	x, err := NewIndexer(french, nil)

@@ -21,7 +21,7 @@ func TestLookupBesideOlderIndexers(t *testing.T) {
 		"compositeIndexes":[[{"path":"/a"},{"path":"/b"}],[{"path":"/a"},{"path":"/c"}],[{"path":"/lower"},{"path":"/c"}]]}`)
 	old := compile(t, `{"includedPaths":[{"path":"/a/?"},{"path":"/tags/[]/?"},{"path":"/x/?"},{"path":"/lower/?"}],"excludedPaths":[{"path":"/*"}],
 		"compositeIndexes":[[{"path":"/a"},{"path":"/c"}],[{"path":"/lower"},{"path":"/c"}]]}`)
-	other, err := NewIndexer(IndexDefinition{Policy: old.def.Policy,
+	other, err := NewIndexer(IndexingSettings{Policy: old.def.Policy,
 		Computed: []ComputedProperty{{"lower", "SELECT VALUE UPPER(c.name) FROM c"}}},
 		map[string]EvaluateFunc{
 			"lower": lowerName})

@@ -58,14 +58,14 @@ type CompositePathSpec struct {
 
 // SpatialPath is a path whose values are indexed as GeoJSON.
 type SpatialPath struct {
-	Path  string   `json:"path"`  // a PathPattern
-	Types []string `json:"types"` // Point, LineString, Polygon, MultiPolygon; normalised to all four
-	Box   *Box     `json:"boundingBox,omitempty"`
+	Path  string              `json:"path"`  // a PathPattern
+	Types []string            `json:"types"` // Point, LineString, Polygon, MultiPolygon; normalised to all four
+	Box   *SpatialIndexBounds `json:"boundingBox,omitempty"`
 }
 
-// Box bounds the plane that a spatial index covers. It is required in containers whose geospatialConfig
-// is Geometry and not allowed in others.
-type Box struct {
+// SpatialIndexBounds bounds the plane that a spatial index covers. It is required in containers whose
+// geospatialConfig is Geometry and not allowed in others.
+type SpatialIndexBounds struct {
 	XMin float64 `json:"xmin"`
 	YMin float64 `json:"ymin"`
 	XMax float64 `json:"xmax"`

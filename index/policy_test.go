@@ -229,7 +229,7 @@ func TestLegacyIndexes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if old.Equal(plain) || !(IndexDefinition{Policy: old}).Equal(IndexDefinition{Policy: plain}) {
+	if old.Equal(plain) || !(IndexingSettings{Policy: old}).Equal(IndexingSettings{Policy: plain}) {
 		t.Errorf("%+v, %+v", old, plain)
 	}
 	if x := old.Included[0].Indexes; len(x) != 1 || x[0].Kind != "Range" || x[0].DataType != "String" {

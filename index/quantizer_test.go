@@ -101,7 +101,7 @@ func TestVectorCodes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x, err := NewIndexer(IndexDefinition{Policy: p, Vectors: map[string]int{"/v": 384}}, nil)
+		x, err := NewIndexer(IndexingSettings{Policy: p, Vectors: map[string]int{"/v": 384}}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -150,7 +150,7 @@ func (p SpatialPath) validate(geometry bool) error {
 }
 
 // spans reports whether the box has an area and its sides are finite.
-func (b *Box) spans() bool {
+func (b *SpatialIndexBounds) spans() bool {
 	return b.XMin < b.XMax && b.YMin < b.YMax && !math.IsInf(b.XMax-b.XMin, 0) &&
 		!math.IsInf(b.YMax-b.YMin, 0)
 }

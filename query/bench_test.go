@@ -29,7 +29,7 @@ func benchBodies(n int) [][]byte {
 
 func benchSource(b *testing.B, n int) ([]source.Source, *index.Indexer) {
 	b.Helper()
-	x, err := index.NewIndexer(index.IndexDefinition{Policy: index.Default()}, nil)
+	x, err := index.NewIndexer(index.IndexingSettings{Policy: index.Default()}, nil)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -151,7 +151,7 @@ func (c *queryCase) run(t *testing.T, v runVariant, sets map[string]dataset) err
 	if set.IndexingPolicy != nil {
 		policy = mustPolicy(string(set.IndexingPolicy))
 	}
-	x, err := index.NewIndexer(index.IndexDefinition{Policy: v.policy(policy)}, nil)
+	x, err := index.NewIndexer(index.IndexingSettings{Policy: v.policy(policy)}, nil)
 	if err != nil {
 		return err
 	}

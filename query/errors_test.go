@@ -17,7 +17,7 @@ import (
 // key /pk, for Prepare.
 func defaultInfo(t testing.TB) bind.ContainerInfo {
 	t.Helper()
-	x, err := index.NewIndexer(index.IndexDefinition{Policy: index.Default()}, nil)
+	x, err := index.NewIndexer(index.IndexingSettings{Policy: index.Default()}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

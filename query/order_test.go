@@ -235,7 +235,7 @@ func IndexesChangeNothing(t *testing.T, first uint64) {
 		}
 		plain := buried(newPageStateStore(t, nil, bodies, 1), dead, outside)
 		for _, policy := range policies {
-			x, err := index.NewIndexer(index.IndexDefinition{Policy: mustPolicy(policy)}, nil)
+			x, err := index.NewIndexer(index.IndexingSettings{Policy: mustPolicy(policy)}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

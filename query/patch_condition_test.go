@@ -28,7 +28,7 @@ func TestComputedProperties(t *testing.T) {
 		t.Fatal(err)
 	}
 	policy := mustPolicy(`{"indexingMode":"consistent","includedPaths":[{"path":"/*"},{"path":"/low/?"}]}`)
-	x, err := index.NewIndexer(index.IndexDefinition{Policy: policy, Computed: list},
+	x, err := index.NewIndexer(index.IndexingSettings{Policy: policy, Computed: list},
 		map[string]index.EvaluateFunc{
 			"low": func(body []byte) jsondoc.Value { return evaluate("low", body) },
 		})

@@ -112,7 +112,7 @@ func TestPagesWithoutTimeBudget(t *testing.T) {
 			}
 		}
 		for _, policy := range policies {
-			x, err := index.NewIndexer(index.IndexDefinition{Policy: mustPolicy(policy)}, nil)
+			x, err := index.NewIndexer(index.IndexingSettings{Policy: mustPolicy(policy)}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

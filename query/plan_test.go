@@ -20,7 +20,7 @@ func planInfo(t testing.TB) bind.ContainerInfo {
 	policy := mustPolicy(`{"indexingMode":"consistent","includedPaths":[{"path":"/*"}],"excludedPaths":[{"path":"/skip/*"},{"path":"/v/*"}],
 		"compositeIndexes":[[{"path":"/a"},{"path":"/b"}],[{"path":"/k"},{"path":"/ts","order":"descending"}]],
 		"spatialIndexes":[{"path":"/g/*","types":["Point"]}],"vectorIndexes":[{"path":"/v","type":"flat"}],"fullTextIndexes":[{"path":"/x"}]}`)
-	x, err := index.NewIndexer(index.IndexDefinition{Policy: policy, Vectors: map[string]int{"/v": 3}}, nil)
+	x, err := index.NewIndexer(index.IndexingSettings{Policy: policy, Vectors: map[string]int{"/v": 3}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -73,7 +73,7 @@ func (s *partitionScan) Next() bool {
 // documents and of other partitions with the same queries on the live documents without an index.
 func RanksOfTheLiving(t *testing.T, first uint64) {
 	racetest.Sequential(t)
-	x, err := index.NewIndexer(index.IndexDefinition{Policy: mustPolicy(specialPolicy),
+	x, err := index.NewIndexer(index.IndexingSettings{Policy: mustPolicy(specialPolicy),
 		Vectors: map[string]int{"/v": 3}}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -135,7 +135,7 @@ func RanksOfTheLiving(t *testing.T, first uint64) {
 // are taken by each score: with and without an index the same rows are returned.
 func TestRankWithEqualScores(t *testing.T) {
 	t.Parallel()
-	x, err := index.NewIndexer(index.IndexDefinition{Policy: mustPolicy(specialPolicy)}, nil)
+	x, err := index.NewIndexer(index.IndexingSettings{Policy: mustPolicy(specialPolicy)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +222,7 @@ func randomMerged(r *rand.Rand) string {
 // documents.
 func TestRankReadsFewDocuments(t *testing.T) {
 	t.Parallel()
-	x, err := index.NewIndexer(index.IndexDefinition{Policy: mustPolicy(specialPolicy),
+	x, err := index.NewIndexer(index.IndexingSettings{Policy: mustPolicy(specialPolicy),
 		Vectors: map[string]int{"/v": 3}}, nil)
 	if err != nil {
 		t.Fatal(err)

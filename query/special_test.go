@@ -79,7 +79,7 @@ func TestResultsWithSpecialIndexes(t *testing.T) {
 		`SELECT VALUE c.id FROM c ORDER BY RANK RRF(FullTextScore(c.x, "bike"), VectorDistance(c.v, [1,1,1])) OFFSET 2 LIMIT 6`,
 		`SELECT VALUE c.id FROM c ORDER BY RANK RRF(VectorDistance(c.v, [1,0,1]), FullTextScore(c.x, "swim", "red"), [1, -2])`,
 	}
-	x, err := index.NewIndexer(index.IndexDefinition{Policy: mustPolicy(specialPolicy),
+	x, err := index.NewIndexer(index.IndexingSettings{Policy: mustPolicy(specialPolicy),
 		Vectors: map[string]int{"/v": 3}}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -117,7 +117,7 @@ func TestResultsWithSpecialIndexes(t *testing.T) {
 // of documents.
 func TestSpecialIndexesReadFewDocuments(t *testing.T) {
 	t.Parallel()
-	x, err := index.NewIndexer(index.IndexDefinition{Policy: mustPolicy(specialPolicy),
+	x, err := index.NewIndexer(index.IndexingSettings{Policy: mustPolicy(specialPolicy),
 		Vectors: map[string]int{"/v": 3}}, nil)
 	if err != nil {
 		t.Fatal(err)

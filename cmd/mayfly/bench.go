@@ -122,7 +122,7 @@ func benchServerCommand() *cobra.Command {
 // data in the folder dir. It returns the server's address and a function that serves requests until its
 // context ends.
 func startMayfly(ctx context.Context, dir string) (net.Addr, func(context.Context) error, error) {
-	s := &serveCommandRun{log: newLogger(os.Stderr, "warn", "text")}
+	s := &serveCommandState{log: newLogger(os.Stderr, "warn", "text")}
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	s.flags.register(flags)
 	s.flags.port, s.flags.data = 0, dir

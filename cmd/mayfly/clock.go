@@ -13,9 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/cli"
 )
 
-// clockCall is one run of `mayfly clock`, which shows or changes the clock of a running server: the values
-// of its flags.
-type clockCall struct {
+// clockFlags holds the flags of `mayfly clock`, which shows or changes the clock of a running server.
+type clockFlags struct {
 	cli.ServerFlags
 	set, advance                         string
 	rate                                 float64
@@ -32,7 +31,7 @@ type clockAnswer struct {
 }
 
 func clockCommand() *cobra.Command {
-	var c clockCall
+	var c clockFlags
 	cmd := &cobra.Command{
 		Use:   "clock",
 		Short: "Show or move the clock of a server or of one database",
@@ -66,7 +65,7 @@ func clockCommand() *cobra.Command {
 	return cmd
 }
 
-func (c *clockCall) register(flags *pflag.FlagSet) {
+func (c *clockFlags) register(flags *pflag.FlagSet) {
 	flags.SortFlags = false
 	c.RegisterServer(flags)
 	c.RegisterJSON(flags)
@@ -83,7 +82,7 @@ func (c *clockCall) register(flags *pflag.FlagSet) {
 
 // request returns the method and the body of the HTTP request that makes the change given by the flags. If
 // the flags give no change, it returns a request that only reads the clock.
-func (c *clockCall) request(flags *pflag.FlagSet) (method string, body any, err error) {
+func (c *clockFlags) request(flags *pflag.FlagSet) (method string, body any, err error) {
 	change := map[string]any{}
 	if c.real {
 		change["real"] = true

@@ -243,7 +243,7 @@ func completeItems(cmd *cobra.Command, _ []string, begun string) ([]string, cobr
 		if err != nil {
 			return err
 		}
-		q := queryCall{ServerFlags: *c}
+		q := queryFlags{ServerFlags: *c}
 		text := fmt.Sprintf(
 			"SELECT DISTINCT TOP %d VALUE c.id FROM c WHERE STARTSWITH(c.id, @begun)",
 			completedItems,

@@ -60,7 +60,7 @@
 //
 // # Structure
 //
-// This package only connects the parts, with one file for each command. The type serveCommandRun is the
+// This package only connects the parts, with one file for each command. The type serveCommandState is the
 // command serve. Its method Open first opens the ports, so that a port in use is detected before anything is
 // written, and then the engine, the store and the endpoint. Run serves until its context ends, waits for
 // running requests, and closes the store and the engine. Tests use the same type on port 0.

@@ -213,7 +213,7 @@ func convertEmulatorArguments(args []string) []string {
 
 // printEmulator prints, after the lines about the server, the texts by which Microsoft's Testcontainers
 // modules detect that an emulator is ready.
-func (s *serveCommandRun) printEmulator(w io.Writer) {
+func (s *serveCommandState) printEmulator(w io.Writer) {
 	fmt.Fprintf(w, "Now listening on: https://%s\nStarted\n", s.authority(portOf(s.listeners[0])))
 }
 

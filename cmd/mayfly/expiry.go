@@ -15,20 +15,20 @@ import (
 	"github.com/mayflydb/mayfly/internal/laboratory"
 )
 
-// itemExpiryCall is one run of a command about the expiry of one item: the values of its flags.
-type itemExpiryCall struct {
+// itemExpiryFlags holds the flags of a command about the expiry of one item.
+type itemExpiryFlags struct {
 	cli.ServerFlags
 	partitionKey string
 }
 
-func (c *itemExpiryCall) register(flags *pflag.FlagSet) {
+func (c *itemExpiryFlags) register(flags *pflag.FlagSet) {
 	c.ServerFlags.Register(flags)
 	flags.StringVar(&c.partitionKey, "partition-key", "",
 		`partition key as a JSON array: ["tenant-7"]; not needed where it is the id`)
 }
 
 // requestBody returns the body that names the item.
-func (c *itemExpiryCall) requestBody(id string) (map[string]any, error) {
+func (c *itemExpiryFlags) requestBody(id string) (map[string]any, error) {
 	q := map[string]any{"id": id}
 	key, err := cli.ParsePartitionKey(c.partitionKey)
 	if key != nil {
@@ -39,7 +39,7 @@ func (c *itemExpiryCall) requestBody(id string) (map[string]any, error) {
 
 // itemKey returns the partition key of an item: the one that the user gave, or the item's id if the
 // partition key path of the container is /id.
-func (c *itemExpiryCall) itemKey(ctx context.Context) (json.RawMessage, error) {
+func (c *itemExpiryFlags) itemKey(ctx context.Context) (json.RawMessage, error) {
 	key, err := cli.ParsePartitionKey(c.partitionKey)
 	if key != nil || err != nil {
 		return key, err
@@ -56,7 +56,7 @@ func (c *itemExpiryCall) itemKey(ctx context.Context) (json.RawMessage, error) {
 }
 
 func expiryCommand() *cobra.Command {
-	var c itemExpiryCall
+	var c itemExpiryFlags
 	cmd := &cobra.Command{
 		Use:   "expiry ID",
 		Short: "Show when an item expires, and why",

@@ -14,14 +14,14 @@ import (
 	"github.com/mayflydb/mayfly/internal/laboratory"
 )
 
-// explainCall is one run of `mayfly explain`, which shows the plan of a query: the values of its flags.
-type explainCall struct {
+// explainFlags holds the flags of `mayfly explain`, which shows the plan of a query.
+type explainFlags struct {
 	cli.ServerFlags
 	partitionKey string
 }
 
 func explainCommand() *cobra.Command {
-	var e explainCall
+	var e explainFlags
 	cmd := &cobra.Command{
 		Use:   "explain QUERY",
 		Short: "Show the plan of a query, and what its first page costs",
@@ -51,7 +51,7 @@ func explainCommand() *cobra.Command {
 }
 
 // request returns the signed request for the explanation of a query.
-func (e *explainCall) request(ctx context.Context, text string) (*http.Request, error) {
+func (e *explainFlags) request(ctx context.Context, text string) (*http.Request, error) {
 	question := map[string]any{"database": e.Database, "container": e.Container, "query": text}
 	key, err := cli.ParsePartitionKey(e.partitionKey)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 func getCommand() *cobra.Command {
-	var c itemExpiryCall
+	var c itemExpiryFlags
 	cmd := &cobra.Command{
 		Use:   "get ID",
 		Short: "Print an item",

@@ -14,7 +14,7 @@ import (
 
 // authority returns host:port, the address at which clients on this machine reach the server. The host is
 // localhost if the server listens on all addresses or on a loopback address.
-func (s *serveCommandRun) authority(port int) string {
+func (s *serveCommandState) authority(port int) string {
 	host := s.flags.host
 	if ip := net.ParseIP(host); ip != nil && (ip.IsUnspecified() || ip.IsLoopback()) {
 		host = "localhost" // the certificate is for this name, and SDKs treat the name specially
@@ -24,7 +24,7 @@ func (s *serveCommandRun) authority(port int) string {
 
 // printStart prints what a user needs to connect. The first words of each line must not change, since
 // scripts find the lines by them.
-func (s *serveCommandRun) printStart(w io.Writer) {
+func (s *serveCommandState) printStart(w io.Writer) {
 	var ports []int
 	for _, ln := range s.listeners {
 		if p := portOf(ln); !slices.Contains(ports, p) {
@@ -80,7 +80,7 @@ func (s *serveCommandRun) printStart(w io.Writer) {
 // skip the check of the certificate, which they do not know, and to use gateway mode if direct mode is off.
 // For other clients another line says how to trust the certificate. Few lines contain the key, because it
 // makes them long.
-func (s *serveCommandRun) printClients(row func(name, value string), main, key string) {
+func (s *serveCommandState) printClients(row func(name, value string), main, key string) {
 	// Clients that support the last setting (.NET) skip the check of the certificate; others ignore the
 	// setting.
 	row("connection", "AccountEndpoint=https://"+main+"/;AccountKey="+key+

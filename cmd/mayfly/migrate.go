@@ -153,7 +153,7 @@ func (m *storeMigration) move(ctx context.Context, o migrate.Options) error {
 
 // openMigrating opens an engine for `serve --migrate-to`. It uses the data in the folder of --data and,
 // while the server runs, copies them to the target of --migrate-to.
-func (s *serveCommandRun) openMigrating(ctx context.Context) (engine.Engine, error) {
+func (s *serveCommandState) openMigrating(ctx context.Context) (engine.Engine, error) {
 	to := dataLocation(s.flags.migrateTo)
 	name, err := to.name()
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 
 // openPorts opens the Cosmos DB ports, on which nothing is answered before Run, and the port for health
 // probes.
-func (s *serveCommandRun) openPorts(ctx context.Context) (err error) {
+func (s *serveCommandState) openPorts(ctx context.Context) (err error) {
 	if s.listeners, err = listen(ctx, &s.flags, s.log); err != nil {
 		return err
 	}
@@ -16,7 +16,7 @@ func (s *serveCommandRun) openPorts(ctx context.Context) (err error) {
 
 // openProbes opens the port for health probes, if one is set, and answers probes from now on. If the port is
 // in use it only logs a warning, since the server works without it.
-func (s *serveCommandRun) openProbes(ctx context.Context) error {
+func (s *serveCommandState) openProbes(ctx context.Context) error {
 	port, on, err := s.flags.health()
 	if err != nil || !on {
 		return err

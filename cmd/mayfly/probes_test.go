@@ -89,7 +89,7 @@ func TestHealthPortWhileOpening(t *testing.T) {
 		t.Fatal(err)
 	}
 	var log lockedBuffer
-	s := &serveCommandRun{flags: flags, log: newLogger(&log, "info", "text")}
+	s := &serveCommandState{flags: flags, log: newLogger(&log, "info", "text")}
 	if err := s.Open(t.Context()); err != nil {
 		t.Fatal(err)
 	}

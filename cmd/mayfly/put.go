@@ -14,15 +14,15 @@ import (
 	"github.com/mayflydb/mayfly/internal/cli"
 )
 
-// putCall is one run of `mayfly put`, which stores one document: the values of its flags.
-type putCall struct {
+// putFlags holds the flags of `mayfly put`, which stores one document.
+type putFlags struct {
 	cli.ServerFlags
 	create, replace bool
 	ifMatch, file   string
 }
 
 func putCommand() *cobra.Command {
-	var c putCall
+	var c putFlags
 	cmd := &cobra.Command{
 		Use:   "put [DOCUMENT]",
 		Short: "Create or replace an item",
@@ -88,7 +88,7 @@ func hintMissing(w io.Writer, definition cli.ContainerDefinition, document json.
 }
 
 // document reads the document from the argument, a file or the standard input.
-func (c *putCall) document(stdin io.Reader, args []string) (document json.RawMessage, err error) {
+func (c *putFlags) document(stdin io.Reader, args []string) (document json.RawMessage, err error) {
 	if (len(args) > 0) == (c.file != "") {
 		return nil, cli.Misuse("give the document, - for the standard input, or --file")
 	}
@@ -119,7 +119,7 @@ func (c *putCall) document(stdin io.Reader, args []string) (document json.RawMes
 
 // request returns the request that writes the document. For a create or an upsert the partition key comes
 // from the document; for a replace it must be given.
-func (c *putCall) request(ctx context.Context, document json.RawMessage) (*http.Request, error) {
+func (c *putFlags) request(ctx context.Context, document json.RawMessage) (*http.Request, error) {
 	if !c.replace {
 		req, err := c.Call(ctx, http.MethodPost, cli.ItemsPath, document)
 		if err == nil && !c.create {

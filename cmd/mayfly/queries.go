@@ -63,7 +63,7 @@ func printSavedQueries(out io.Writer, saved laboratory.SavedQueries) error {
 }
 
 func queriesRunCommand() *cobra.Command {
-	var c queryCall
+	var c queryFlags
 	cmd := &cobra.Command{
 		Use:   "run NAME",
 		Short: "Run a saved query and print its rows",
@@ -125,7 +125,7 @@ func noSavedQuery(name string, saved []laboratory.SavedQuery) error {
 }
 
 func queriesSaveCommand() *cobra.Command {
-	var c queryCall
+	var c queryFlags
 	cmd := &cobra.Command{
 		Use:   "save NAME QUERY",
 		Short: "Save a query under a name",

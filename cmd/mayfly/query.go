@@ -17,8 +17,9 @@ import (
 	"github.com/mayflydb/mayfly/internal/cli"
 )
 
-// queryCall is one query and the format of its rows.
-type queryCall struct {
+// queryFlags holds the flags of a query: its container, its partition key, its parameters and the format of
+// its rows.
+type queryFlags struct {
 	cli.ServerFlags
 	partitionKey string
 	params       []string
@@ -26,7 +27,7 @@ type queryCall struct {
 }
 
 func queryCommand() *cobra.Command {
-	var c queryCall
+	var c queryFlags
 	cmd := &cobra.Command{
 		Use:   "query QUERY",
 		Short: "Run a query and print its rows",
@@ -56,7 +57,7 @@ func queryCommand() *cobra.Command {
 }
 
 // registerQuery adds the flags of a query: its container, its parameters and the format of its rows.
-func (c *queryCall) registerQuery(flags *pflag.FlagSet) {
+func (c *queryFlags) registerQuery(flags *pflag.FlagSet) {
 	flags.SortFlags = false
 	c.Register(flags)
 	flags.StringVar(&c.partitionKey, "partition-key", "", `partition key as a JSON array: ["tenant-7"]`)
@@ -66,13 +67,13 @@ func (c *queryCall) registerQuery(flags *pflag.FlagSet) {
 }
 
 // registerParams adds the flag of a query's parameters.
-func (c *queryCall) registerParams(flags *pflag.FlagSet) {
+func (c *queryFlags) registerParams(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&c.params, "param", nil,
 		"parameter of the query, NAME=VALUE; the value is JSON, or else text; may be repeated")
 }
 
 // checkQuery returns a usage error if --json and --ndjson are both given, or if a --param is not NAME=VALUE.
-func (c *queryCall) checkQuery() error {
+func (c *queryFlags) checkQuery() error {
 	if c.JSON && c.lines {
 		return cli.Misuse("--json and --ndjson exclude each other")
 	}
@@ -105,7 +106,7 @@ type rowWriter interface {
 	end() error
 }
 
-func (c *queryCall) run(ctx context.Context, text string, out io.Writer) error {
+func (c *queryFlags) run(ctx context.Context, text string, out io.Writer) error {
 	var w rowWriter = newTableWriter(text, out)
 	switch {
 	case c.lines:
@@ -125,7 +126,7 @@ func (c *queryCall) run(ctx context.Context, text string, out io.Writer) error {
 // pages reads pages of a query and passes each to fn, until fn returns more = false. It begins at a
 // continuation token ("": at the first page); each page has at most most rows (0: the server's default). It
 // returns the continuation token of the last page that it has read, or "" at the end of the query.
-func (c *queryCall) pages(ctx context.Context, text, continuation string, most int,
+func (c *queryFlags) pages(ctx context.Context, text, continuation string, most int,
 	fn func(rows []json.RawMessage, a cli.PageHeaders) (more bool, err error)) (last string, err error) {
 	question := map[string]any{"query": text, "parameters": c.parameters()}
 	key, err := cli.ParsePartitionKey(c.partitionKey)
@@ -168,7 +169,7 @@ var errStopPaging = errors.New("enough")
 
 // parameters returns the query parameters given by --param, in the form of Cosmos DB's requests. A value
 // that is not JSON is a string. The @ before a name may be omitted.
-func (c *queryCall) parameters() []map[string]any {
+func (c *queryFlags) parameters() []map[string]any {
 	list := []map[string]any{}
 	for _, p := range c.params {
 		name, text, _ := strings.Cut(p, "=")

@@ -25,9 +25,8 @@ const requestsPath = "_mayfly/requests"
 // may be stopped during the wait.
 const requestsPoll = 30
 
-// requestLogCall is one run of `mayfly requests`, which shows the server's log of requests: the values of
-// its flags.
-type requestLogCall struct {
+// requestLogFlags holds the flags of `mayfly requests`, which shows the server's log of requests.
+type requestLogFlags struct {
 	cli.ServerFlags
 	protocol, method, entity, status, text, since string
 	substatus, limit                              int
@@ -37,7 +36,7 @@ type requestLogCall struct {
 }
 
 func requestsCommand() *cobra.Command {
-	var c requestLogCall
+	var c requestLogFlags
 	cmd := &cobra.Command{
 		Use:   "requests [ID]",
 		Short: "Show the latest requests and responses",
@@ -77,7 +76,7 @@ func requestsCommand() *cobra.Command {
 	return cmd
 }
 
-func (c *requestLogCall) run(cmd *cobra.Command, args []string) error {
+func (c *requestLogFlags) run(cmd *cobra.Command, args []string) error {
 	modes := 0
 	for _, on := range []bool{len(args) > 0, c.follow, c.har != "", c.clear} {
 		if on {
@@ -109,7 +108,7 @@ func (c *requestLogCall) run(cmd *cobra.Command, args []string) error {
 }
 
 // query returns the URL parameters that select entries of the log.
-func (c *requestLogCall) query() url.Values {
+func (c *requestLogFlags) query() url.Values {
 	q := url.Values{}
 	for name, value := range map[string]string{"status": c.status, "entity": c.entity, "protocol": c.protocol,
 		"method": c.method, "text": c.text, "since": c.since} {
@@ -138,7 +137,7 @@ func (c *requestLogCall) query() url.Values {
 }
 
 // followAll prints requests as they arrive.
-func (c *requestLogCall) followAll(cmd *cobra.Command) error {
+func (c *requestLogFlags) followAll(cmd *cobra.Command) error {
 	t := &requestTable{out: cmd.OutOrStdout()}
 	for q := c.query(); ; q.Set("wait", strconv.Itoa(requestsPoll)) {
 		page, err := c.page(cmd.Context(), q)
@@ -159,7 +158,7 @@ func (c *requestLogCall) followAll(cmd *cobra.Command) error {
 }
 
 // printNew prints new requests. With --json it prints one object per line.
-func (c *requestLogCall) printNew(t *requestTable, list []laboratory.LoggedRequest) error {
+func (c *requestLogFlags) printNew(t *requestTable, list []laboratory.LoggedRequest) error {
 	if !c.JSON {
 		return t.print(list)
 	}
@@ -175,7 +174,8 @@ func (c *requestLogCall) printNew(t *requestTable, list []laboratory.LoggedReque
 	return nil
 }
 
-func (c *requestLogCall) page(ctx context.Context, q url.Values) (page laboratory.LoggedRequests, err error) {
+func (c *requestLogFlags) page(ctx context.Context,
+	q url.Values) (page laboratory.LoggedRequests, err error) {
 	req, err := c.Call(ctx, http.MethodGet, requestsPath+"?"+q.Encode(), nil)
 	if err != nil {
 		return page, err
@@ -184,7 +184,7 @@ func (c *requestLogCall) page(ctx context.Context, q url.Values) (page laborator
 }
 
 // archive writes the requests as an HTTP archive (HAR).
-func (c *requestLogCall) archive(cmd *cobra.Command) error {
+func (c *requestLogFlags) archive(cmd *cobra.Command) error {
 	req, err := c.Call(cmd.Context(), http.MethodGet, requestsPath+".har?"+c.query().Encode(), nil)
 	if err != nil {
 		return err
@@ -211,7 +211,7 @@ func (c *requestLogCall) archive(cmd *cobra.Command) error {
 }
 
 // show prints a request with its headers and bodies.
-func (c *requestLogCall) show(cmd *cobra.Command, id string) error {
+func (c *requestLogFlags) show(cmd *cobra.Command, id string) error {
 	c.Item = id
 	return sendAndPrint(cmd, &c.ServerFlags, http.MethodGet, requestsPath+"/{id}", nil, printRequest)
 }

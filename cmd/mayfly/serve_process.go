@@ -31,7 +31,7 @@ import (
 const drainTime = 9 * time.Second
 
 func serveCommand() *cobra.Command {
-	s := &serveCommandRun{}
+	s := &serveCommandState{}
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Start a server for HTTP and HTTPS on one port",
@@ -65,13 +65,13 @@ func serveCommand() *cobra.Command {
 	return cmd
 }
 
-// serveCommandRun is the serve command: its flags, the opened ports, and the server.
-type serveCommandRun struct {
+// serveCommandState is the serve command: its flags, the opened ports, and the server.
+type serveCommandState struct {
 	flags serveFlags
 	log   *slog.Logger
 
 	listeners []net.Listener
-	bus       *servicebusConfig // nil: Service Bus is off
+	bus       *servicebusPortsAndConfig // nil: Service Bus is off
 	probes    probe.Server
 	seed      *seed.Seed // nil: no seed is given
 	server    *product.Server
@@ -79,7 +79,7 @@ type serveCommandRun struct {
 
 // Open reads the seed, opens the ports, and then opens the server. No request is answered before Run; a
 // client that connects earlier waits. If Open fails it closes everything that it has opened.
-func (s *serveCommandRun) Open(ctx context.Context) error {
+func (s *serveCommandState) Open(ctx context.Context) error {
 	if err := s.prepare(ctx); err != nil {
 		return errors.Join(err, s.closePorts())
 	}
@@ -93,7 +93,7 @@ func (s *serveCommandRun) Open(ctx context.Context) error {
 }
 
 // prepare does everything that can fail through a mistake of the user, before any data is opened.
-func (s *serveCommandRun) prepare(ctx context.Context) (err error) {
+func (s *serveCommandState) prepare(ctx context.Context) (err error) {
 	if s.flags.seed != "" {
 		if s.seed, err = seed.Open(s.flags.seed); err != nil {
 			return err
@@ -103,7 +103,7 @@ func (s *serveCommandRun) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	if s.flags.servicebus.on {
-		s.bus = &servicebusConfig{}
+		s.bus = &servicebusPortsAndConfig{}
 		if err := s.bus.prepare(ctx, &s.flags, s.log); err != nil {
 			return err
 		}
@@ -118,7 +118,7 @@ func (s *serveCommandRun) prepare(ctx context.Context) (err error) {
 }
 
 // closePorts closes the ports if the server was not opened.
-func (s *serveCommandRun) closePorts() error {
+func (s *serveCommandState) closePorts() error {
 	all := s.listeners
 	if s.bus != nil {
 		all = append(all, s.bus.listeners()...)
@@ -131,10 +131,10 @@ func (s *serveCommandRun) closePorts() error {
 }
 
 // Run serves until ctx ends or a listener fails, then closes everything.
-func (s *serveCommandRun) Run(ctx context.Context) error { return s.server.Run(ctx) }
+func (s *serveCommandState) Run(ctx context.Context) error { return s.server.Run(ctx) }
 
 // options returns the server's options from the flags.
-func (s *serveCommandRun) options() product.Options {
+func (s *serveCommandState) options() product.Options {
 	f := &s.flags
 	o := product.Options{Logger: s.log, Engine: s.engineOptions(), Store: s.storeOptions(),
 		HTTP:   s.httpOptions(),
@@ -162,16 +162,16 @@ func (s *serveCommandRun) options() product.Options {
 }
 
 // openPostgres opens the engine on the PostgreSQL database whose URL --engine gives.
-func (s *serveCommandRun) openPostgres(ctx context.Context) (engine.Engine, error) {
+func (s *serveCommandState) openPostgres(ctx context.Context) (engine.Engine, error) {
 	return openDatabase(ctx, s.flags.engine, s.log)
 }
 
-func (s *serveCommandRun) engineOptions() pebble.Options {
+func (s *serveCommandState) engineOptions() pebble.Options {
 	return pebble.Options{Dir: s.flags.data, Memory: s.flags.memory, Compression: s.flags.tableCompression(),
 		Now: ttl.SystemClock{}.Now, AcceptDamagedLog: s.flags.acceptDamagedLog}
 }
 
-func (s *serveCommandRun) storeOptions() store.Options {
+func (s *serveCommandState) storeOptions() store.Options {
 	f := &s.flags
 	o := store.Options{Clock: ttl.SystemClock{}, Ranges: f.ranges, FirstNumber: s.firstNumber(),
 		Lenient:          f.lenient,
@@ -186,7 +186,7 @@ func (s *serveCommandRun) storeOptions() store.Options {
 }
 
 // info returns the description of this server that other servers with the same data can list.
-func (s *serveCommandRun) info() store.ServerInfo {
+func (s *serveCommandState) info() store.ServerInfo {
 	name, err := os.Hostname()
 	if err != nil {
 		name = "" // it is only shown
@@ -203,7 +203,7 @@ func (s *serveCommandRun) info() store.ServerInfo {
 	return store.ServerInfo{Name: name, Address: address, Version: version()}
 }
 
-func (s *serveCommandRun) httpOptions() httpapi.Options {
+func (s *serveCommandState) httpOptions() httpapi.Options {
 	f := &s.flags
 	return httpapi.Options{Key: f.key, NoAuth: f.noAuth, NoClockCheck: f.noClockCheck, Advertise: f.advertise,
 		Hosts: append([]string{f.host}, f.san...), CORSOrigins: f.corsOrigins, AccountID: f.accountID,
@@ -214,7 +214,7 @@ func (s *serveCommandRun) httpOptions() httpapi.Options {
 
 // certificate returns the options of the TLS certificate: the folder in which it is stored, beside the
 // data, and the host names that it covers.
-func (s *serveCommandRun) certificate() *product.CertificateOptions {
+func (s *serveCommandState) certificate() *product.CertificateOptions {
 	c := &product.CertificateOptions{Hosts: s.flags.san}
 	if ip := net.ParseIP(s.flags.host); ip == nil || !ip.IsUnspecified() {
 		c.Hosts = append([]string{s.flags.host}, c.Hosts...)
@@ -230,7 +230,7 @@ func (s *serveCommandRun) certificate() *product.CertificateOptions {
 
 // openFolder creates the data folder, accessible only to its owner. The rights of an existing folder are the
 // user's choice; new files in it are accessible only to the owner in any case.
-func (s *serveCommandRun) openFolder() error {
+func (s *serveCommandState) openFolder() error {
 	keepFilesPrivate()
 	if err := os.MkdirAll(s.flags.data, 0o700); err != nil {
 		return err
@@ -248,7 +248,7 @@ func (s *serveCommandRun) openFolder() error {
 // one start of the server to the next, so that a resource id that a client remembers never names another
 // object. It starts again every 37 hours, since resource ids of throughputs have only three bytes. For data
 // on disk the numbers continue from those in the data.
-func (s *serveCommandRun) firstNumber() uint32 {
+func (s *serveCommandState) firstNumber() uint32 {
 	if !s.flags.memory {
 		return 0
 	}

@@ -48,7 +48,8 @@ func (f *telemetryFlags) telemetry() telemetry.Settings {
 
 // openTelemetry starts to send traces and metrics, as the flags and environment variables say. It returns
 // nil if nothing is to be sent.
-func (s *serveCommandRun) openTelemetry(ctx context.Context, figures prometheus.Gatherer) (product.Telemetry,
+func (s *serveCommandState) openTelemetry(ctx context.Context,
+	figures prometheus.Gatherer) (product.Telemetry,
 	error) {
 	t, err := telemetry.Open(ctx, s.flags.signals.telemetry(), version(), figures, s.log)
 	if t == nil {

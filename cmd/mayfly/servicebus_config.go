@@ -11,8 +11,9 @@ import (
 	"github.com/mayflydb/mayfly/queue/config"
 )
 
-// servicebusConfig is the Service Bus part of the command: its flags, its ports, and the file with entities.
-type servicebusConfig struct {
+// servicebusPortsAndConfig is the Service Bus part of the serve command: its open ports, and the file with
+// entities.
+type servicebusPortsAndConfig struct {
 	ports  []boundPort
 	config *config.Config // nil: there is no file
 }
@@ -25,7 +26,7 @@ type boundPort struct {
 }
 
 // prepare does everything that can fail through a mistake of the user, before any data is opened.
-func (b *servicebusConfig) prepare(ctx context.Context, f *serveFlags, log *slog.Logger) error {
+func (b *servicebusPortsAndConfig) prepare(ctx context.Context, f *serveFlags, log *slog.Logger) error {
 	if err := b.readConfig(f.servicebus.config); err != nil {
 		return err
 	}
@@ -33,7 +34,7 @@ func (b *servicebusConfig) prepare(ctx context.Context, f *serveFlags, log *slog
 }
 
 // listen opens the ports. If a port that the user has not set is in use, it only logs a warning.
-func (b *servicebusConfig) listen(ctx context.Context, f *serveFlags, log *slog.Logger) error {
+func (b *servicebusPortsAndConfig) listen(ctx context.Context, f *serveFlags, log *slog.Logger) error {
 	for _, p := range f.servicebus.ports {
 		if p.off {
 			continue
@@ -62,7 +63,7 @@ func (b *servicebusConfig) listen(ctx context.Context, f *serveFlags, log *slog.
 }
 
 // readConfig reads the file with entities, if there is one.
-func (b *servicebusConfig) readConfig(name string) error {
+func (b *servicebusPortsAndConfig) readConfig(name string) error {
 	if name == "" {
 		return nil
 	}
@@ -75,7 +76,7 @@ func (b *servicebusConfig) readConfig(name string) error {
 }
 
 // listeners returns the listeners of all ports.
-func (b *servicebusConfig) listeners() (all []net.Listener) {
+func (b *servicebusPortsAndConfig) listeners() (all []net.Listener) {
 	for _, p := range b.ports {
 		all = append(all, p.listeners...)
 	}
@@ -83,7 +84,7 @@ func (b *servicebusConfig) listeners() (all []net.Listener) {
 }
 
 // printPorts prints, for each Service Bus port, the connection string with which clients connect to it.
-func (b *servicebusConfig) printPorts(s *serveCommandRun, row func(name, value string)) {
+func (b *servicebusPortsAndConfig) printPorts(s *serveCommandState, row func(name, value string)) {
 	key := access.EmulatorKey()
 	if len(s.flags.servicebus.signed) > 0 {
 		key = s.flags.servicebus.signed[0]

@@ -257,7 +257,7 @@ func (s *shellSession) why(ctx context.Context, args []string) error {
 }
 
 func (s *shellSession) remove(ctx context.Context, args []string) error {
-	i := itemExpiryCall{ServerFlags: s.ServerFlags}
+	i := itemExpiryFlags{ServerFlags: s.ServerFlags}
 	i.Item = args[0]
 	if rest := s.itemArgs(args)[1:]; len(rest) > 0 {
 		i.partitionKey = strings.TrimPrefix(rest[0], "--partition-key=")

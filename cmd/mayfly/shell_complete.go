@@ -170,13 +170,14 @@ func (s *shellSession) flagsOf(name string) (list []string) {
 	return list
 }
 
-// propertyPathCache caches the paths in the items of one container, since users press Tab repeatedly.
-type propertyPathCache struct {
+// completionPathCache caches the paths in the items of one container for completion, since users press Tab
+// repeatedly.
+type completionPathCache struct {
 	of    string
 	paths []string
 }
 
-func (n *propertyPathCache) forget() { n.of = "" }
+func (n *completionPathCache) forget() { n.of = "" }
 
 // sampleSize is the number of items that are read to find paths, and maxDepth the maximum number of steps of
 // a path.
@@ -192,7 +193,7 @@ func (s *shellSession) paths(ctx context.Context) []string {
 		return s.names.paths
 	}
 	found := map[string]bool{}
-	q := queryCall{ServerFlags: s.ServerFlags}
+	q := queryFlags{ServerFlags: s.ServerFlags}
 	_, err := q.pages(ctx, "SELECT * FROM c", "", sampleSize, func(rows []json.RawMessage,
 		_ cli.PageHeaders) (bool,
 		error) {
@@ -204,7 +205,7 @@ func (s *shellSession) paths(ctx context.Context) []string {
 	if err != nil {
 		return nil
 	}
-	s.names = propertyPathCache{at, slices.Sorted(maps.Keys(found))}
+	s.names = completionPathCache{at, slices.Sorted(maps.Keys(found))}
 	return s.names.paths
 }
 

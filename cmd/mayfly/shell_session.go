@@ -29,9 +29,9 @@ type shellSession struct {
 	continueOnError bool // a script continues after a failure
 
 	json, timing bool
-	params       []string         // name=value
-	more         *unfinishedQuery // the query of which \more reads the next page; nil: there is none
-	names        propertyPathCache
+	params       []string        // name=value
+	more         *resumableQuery // the query of which \more reads the next page; nil: there is none
+	names        completionPathCache
 	failed       error // the first failure of a script
 	depth        int   // nesting depth of \i
 }
@@ -213,10 +213,10 @@ func (s *shellSession) closeFile() error {
 	return err
 }
 
-// unfinishedQuery is a query of the shell of which further pages can be shown: its request, its
+// resumableQuery is a query of the shell of which further pages can be shown: its request, its
 // continuation token and the writer of its rows.
-type unfinishedQuery struct {
-	call         queryCall
+type resumableQuery struct {
+	call         queryFlags
 	text         string
 	continuation string
 	w            *tableWriter
@@ -228,13 +228,13 @@ func (s *shellSession) query(ctx context.Context, text string) error {
 	if s.Database == "" || s.Container == "" {
 		return cli.Misuse(`no container is chosen: \use DB/CONTAINER goes to one; \dbs and \d list what there is`)
 	}
-	a := &unfinishedQuery{call: queryCall{ServerFlags: s.ServerFlags, params: s.params}, text: text}
+	a := &resumableQuery{call: queryFlags{ServerFlags: s.ServerFlags, params: s.params}, text: text}
 	return s.pages(ctx, a)
 }
 
 // pages shows the pages of a query; at a terminal it shows one page. The server may return a page with few
 // rows, such as one for each partition range: pages collects rows until they fill a page.
-func (s *shellSession) pages(ctx context.Context, a *unfinishedQuery) error {
+func (s *shellSession) pages(ctx context.Context, a *resumableQuery) error {
 	var w rowWriter = &jsonLinesWriter{out: s.output()}
 	if !s.json {
 		if a.w == nil {

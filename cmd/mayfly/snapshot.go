@@ -20,8 +20,8 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// snapshotCall is a request about the snapshots of a running server.
-type snapshotCall struct{ cli.ServerFlags }
+// snapshotFlags holds the flags of the commands for the snapshots of a running server.
+type snapshotFlags struct{ cli.ServerFlags }
 
 // snapshotAnswer is a server's response that describes a snapshot.
 type snapshotAnswer struct {
@@ -46,7 +46,7 @@ func snapshotCommand() *cobra.Command {
 
 // snapshotVerb completes the command cmd about the snapshots of a server: it adds the flags for the server
 // and --json, checks the snapshot name in the first argument, and makes the command run ask.
-func snapshotVerb(cmd *cobra.Command, c *snapshotCall,
+func snapshotVerb(cmd *cobra.Command, c *snapshotFlags,
 	ask func(cmd *cobra.Command, args []string) error) *cobra.Command {
 	cmd.Flags().SortFlags = false
 	c.RegisterServer(cmd.Flags())
@@ -63,7 +63,7 @@ func snapshotVerb(cmd *cobra.Command, c *snapshotCall,
 
 // showSnapshot sends one request and prints the answer. path is below _mayfly/snapshots; a nil question sends
 // no body.
-func showSnapshot[T any](cmd *cobra.Command, c *snapshotCall, method, path string, question any,
+func showSnapshot[T any](cmd *cobra.Command, c *snapshotFlags, method, path string, question any,
 	print func(out io.Writer, answer T) error) error {
 	req, err := c.Call(cmd.Context(), method, "_mayfly/snapshots"+path, question)
 	if err != nil {
@@ -73,7 +73,7 @@ func showSnapshot[T any](cmd *cobra.Command, c *snapshotCall, method, path strin
 }
 
 func snapshotCreateCommand() *cobra.Command {
-	var c snapshotCall
+	var c snapshotFlags
 	return snapshotVerb(&cobra.Command{
 		Use:   "create NAME",
 		Short: "Take a snapshot of the whole store",
@@ -87,7 +87,7 @@ func snapshotCreateCommand() *cobra.Command {
 }
 
 func snapshotListCommand() *cobra.Command {
-	var c snapshotCall
+	var c snapshotFlags
 	return snapshotVerb(&cobra.Command{
 		Use:   "list",
 		Short: "List the snapshots: name, time of the data clock, bytes, databases",
@@ -111,7 +111,7 @@ func printSnapshots(out io.Writer, list []snapshotAnswer) error {
 }
 
 func snapshotRestoreCommand() *cobra.Command {
-	var c snapshotCall
+	var c snapshotFlags
 	cmd := snapshotVerb(&cobra.Command{
 		Use:   "restore NAME",
 		Short: "Restore a snapshot: the whole store or, with --db, a database or container",
@@ -139,7 +139,7 @@ func snapshotRestoreCommand() *cobra.Command {
 }
 
 func snapshotDeleteCommand() *cobra.Command {
-	var c snapshotCall
+	var c snapshotFlags
 	return snapshotVerb(&cobra.Command{
 		Use:   "delete NAME",
 		Short: "Delete a snapshot",
@@ -158,7 +158,7 @@ func snapshotDeleteCommand() *cobra.Command {
 }
 
 func snapshotForkCommand() *cobra.Command {
-	var c snapshotCall
+	var c snapshotFlags
 	var as, data, to string
 	cmd := snapshotVerb(&cobra.Command{
 		Use:   "fork NAME",

@@ -13,7 +13,7 @@ import (
 )
 
 func waitCommand() *cobra.Command {
-	var c itemExpiryCall
+	var c itemExpiryFlags
 	var after int64
 	var timeout time.Duration
 	cmd := &cobra.Command{

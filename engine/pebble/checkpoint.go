@@ -111,7 +111,7 @@ func (e *Engine) libraryCheckpoint(dir string) (err error) {
 }
 
 // Snapshots returns the snapshots, sorted by name.
-func (e *Engine) Snapshots(ctx context.Context) (list []engine.Snapshot, err error) {
+func (e *Engine) Snapshots(ctx context.Context) (list []engine.SnapshotInfo, err error) {
 	err = e.withFolder(ctx, func(h *dataFolder) error {
 		names, err := h.fs.List(h.fs.PathJoin(h.root, snapshotFolder))
 		if errors.Is(err, fs.ErrNotExist) {
@@ -193,7 +193,7 @@ func (e *Engine) withFolder(ctx context.Context, fn func(*dataFolder) error) err
 	return fn(e.folder)
 }
 
-// snapshot returns the path of a snapshot's folder.
+// snapshotReader returns the path of a snapshot's folder.
 func (h *dataFolder) snapshot(name string) string {
 	return h.fs.PathJoin(h.root, snapshotFolder, name)
 }
@@ -206,7 +206,7 @@ func (h *dataFolder) mustHave(name string) error {
 	return fileError(err)
 }
 
-func (h *dataFolder) describe(name string) (s engine.Snapshot, err error) {
+func (h *dataFolder) describe(name string) (s engine.SnapshotInfo, err error) {
 	s.Name = name
 	dir := h.snapshot(name)
 	files, err := h.fs.List(dir)

@@ -31,8 +31,8 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// recordChunk is the header of one piece of a log or a manifest, with the position of its payload.
-type recordChunk struct {
+// recordChunkHeader is the header of one piece of a log or a manifest, with the position of its payload.
+type recordChunkHeader struct {
 	kind byte
 	log  uint32 // 0 in a manifest
 	sync int64  // offset to which the log was synced when the chunk was written; 0: not stored
@@ -42,7 +42,7 @@ type recordChunk struct {
 
 // chunkAt reads the chunk that begins at an offset. ok is true if the chunk is complete and its checksum is
 // right.
-func chunkAt(data []byte, at int) (c recordChunk, ok bool) {
+func chunkAt(data []byte, at int) (c recordChunkHeader, ok bool) {
 	if at+chunkHeader > len(data) {
 		return c, false
 	}
@@ -73,7 +73,7 @@ func chunkAt(data []byte, at int) (c recordChunk, ok bool) {
 
 // nextChunk returns the offset of the first chunk at or after from that has a payload and for which want
 // returns true, or -1. from need not be the start of a chunk.
-func nextChunk(data []byte, from int, want func(recordChunk) bool) int {
+func nextChunk(data []byte, from int, want func(recordChunkHeader) bool) int {
 	for at := from; at+chunkHeader < len(data); at++ {
 		if kind := data[at+6]; kind == 0 || kind >= chunkTypes {
 			continue

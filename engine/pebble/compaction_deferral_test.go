@@ -6,21 +6,21 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// compactionQueue imitates a Pebble database for a compactionScheduler. It counts the compactions that
+// fakeCompactionDB imitates a Pebble database for a compactionScheduler. It counts the compactions that
 // wait and those that ran. It ends a compaction as soon as it has started.
-type compactionQueue struct {
+type fakeCompactionDB struct {
 	s       *compactionScheduler
 	waiting int
 	ran     int
 }
 
-func (q *compactionQueue) GetAllowedWithoutPermission() int { return 1 }
+func (q *fakeCompactionDB) GetAllowedWithoutPermission() int { return 1 }
 
-func (q *compactionQueue) GetWaitingCompaction() (bool, pebble.WaitingCompaction) {
+func (q *fakeCompactionDB) GetWaitingCompaction() (bool, pebble.WaitingCompaction) {
 	return q.waiting > 0, pebble.WaitingCompaction{}
 }
 
-func (q *compactionQueue) Schedule(pebble.CompactionGrantHandle) bool {
+func (q *fakeCompactionDB) Schedule(pebble.CompactionGrantHandle) bool {
 	if q.waiting == 0 {
 		return false
 	}
@@ -31,7 +31,7 @@ func (q *compactionQueue) Schedule(pebble.CompactionGrantHandle) bool {
 
 // flush imitates the end of a flush: it asks the scheduler to admit the compaction that the flush makes
 // possible, and then starts waiting compactions as the end of an Update does.
-func (q *compactionQueue) flush() {
+func (q *fakeCompactionDB) flush() {
 	q.s.flushed()
 	if q.waiting == 0 {
 		if ok, _ := q.s.TrySchedule(); ok {
@@ -46,9 +46,9 @@ func (q *compactionQueue) flush() {
 	}
 }
 
-func newCompactionQueue() *compactionQueue {
-	s := newScheduler(&fenceFS{})
-	q := &compactionQueue{s: s}
+func newCompactionQueue() *fakeCompactionDB {
+	s := newScheduler(&writeErrorFenceFS{})
+	q := &fakeCompactionDB{s: s}
 	s.Register(1, q)
 	s.open()
 	return q

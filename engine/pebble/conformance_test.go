@@ -63,10 +63,10 @@ func frail(watch func(*Engine) engine.Engine) enginetest.Storage {
 	}
 }
 
-// relaxedUpdateEngine is a deliberately broken engine: its Update returns before the commit is durable.
-type relaxedUpdateEngine struct{ *Engine }
+// nonDurableUpdateEngine is a deliberately broken engine: its Update returns before the commit is durable.
+type nonDurableUpdateEngine struct{ *Engine }
 
-func (h relaxedUpdateEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+func (h nonDurableUpdateEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) ([]engine.ScopePosition, error) {
 	return h.Engine.Update(ctx, scopes, func(tx engine.Txn) error {
 		tx.Relax()
@@ -88,7 +88,7 @@ func (h nonAtomicEngine) Update(ctx context.Context, scopes [][]byte, fn func(en
 	var later [][2][]byte
 	at, err := h.Engine.Update(ctx, scopes, func(tx engine.Txn) error {
 		later = later[:0]
-		return fn(&partialTxn{Txn: tx, later: &later})
+		return fn(&firstSetOnlyTxn{Txn: tx, later: &later})
 	}, ahead...)
 	if err == nil && len(later) > 0 {
 		at, err = h.Engine.Update(ctx, scopes, func(tx engine.Txn) error {
@@ -101,15 +101,15 @@ func (h nonAtomicEngine) Update(ctx context.Context, scopes [][]byte, fn func(en
 	return at, err
 }
 
-// partialTxn writes only the first key that is set in a transaction. It appends the later ones to later,
+// firstSetOnlyTxn writes only the first key that is set in a transaction. It appends the later ones to later,
 // for a second transaction.
-type partialTxn struct {
+type firstSetOnlyTxn struct {
 	engine.Txn
 	sets  int
 	later *[][2][]byte
 }
 
-func (h *partialTxn) Set(key, value []byte) {
+func (h *firstSetOnlyTxn) Set(key, value []byte) {
 	if h.sets++; h.sets == 1 {
 		h.Txn.Set(key, value)
 	} else {
@@ -140,7 +140,7 @@ func TestCrashSuiteDetectsBrokenEngines(t *testing.T) {
 		watch func(*Engine) engine.Engine
 		want  error
 	}{
-		"hasty":     {func(e *Engine) engine.Engine { return relaxedUpdateEngine{e} }, enginetest.ErrLost},
+		"hasty":     {func(e *Engine) engine.Engine { return nonDurableUpdateEngine{e} }, enginetest.ErrLost},
 		"boastful":  {func(e *Engine) engine.Engine { return noSettleEngine{e} }, enginetest.ErrLost},
 		"torn":      {func(e *Engine) engine.Engine { return nonAtomicEngine{e} }, enginetest.ErrTorn},
 		"forgetful": {newLSNResetEngine(t), enginetest.ErrReissued},

@@ -19,8 +19,8 @@ import (
 // program fills the disk or the file system reports a wrong number. Then diskSpaceMonitor delays the next
 // attempt until an Update has found enough free bytes (wait), since Pebble would retry without a pause. After
 // a failed flush it also refuses writes until a flush succeeds (starved), so that memory does not fill up. If
-// a writer already waits for a flush, attempts are not delayed: either one of them succeeds, or fenceFS cuts
-// off the disk. So no writer waits for ever.
+// a writer already waits for a flush, attempts are not delayed: either one of them succeeds, or
+// writeErrorFenceFS cuts off the disk. So no writer waits for ever.
 //
 // Asking the file system costs about a microsecond on a local disk and may cost much more on others. So
 // diskSpaceMonitor asks once for each mebibyte written and once a second if there is a clock. It asks at
@@ -41,16 +41,16 @@ type diskSpaceMonitor struct {
 	cond    sync.Cond
 	held    bool // the creation of the next table must wait
 	stalled bool // a writer waits for a flush
-	mode    tableDelayMode
+	mode    tableDelayPermission
 	failure chan struct{} // closed when the next flush fails; nil: nobody waits for a failure
 }
 
-// tableDelayMode determines whether new tables may be delayed. They must not be delayed before the end of
-// Open, which waits for its flushes, nor after fenceFS has cut off the disk or Close has begun.
-type tableDelayMode int
+// tableDelayPermission determines whether new tables may be delayed. They must not be delayed before the end
+// of Open, which waits for its flushes, nor after writeErrorFenceFS has cut off the disk or Close has begun.
+type tableDelayPermission int
 
 const (
-	opening tableDelayMode = iota
+	opening tableDelayPermission = iota
 	holding
 	released
 )
@@ -136,7 +136,7 @@ func noRoom(err error) bool { return vfs.IsNoSpaceError(err) || outOfDescriptors
 // failed records an error on a file of the kind k. If the reason is a lack of room (free space or file
 // descriptors), wait blocks the creation of tables from then on. It ignores other errors, and those on
 // files of the kind plain.
-func (s *diskSpaceMonitor) failed(k fileKind, err error) {
+func (s *diskSpaceMonitor) failed(k fileCriticality, err error) {
 	if k == plain || !noRoom(err) {
 		return
 	}

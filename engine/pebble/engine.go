@@ -20,7 +20,7 @@ type Engine struct {
 	lock       *pebble.Lock // of dir; nil if Pebble locks the folder itself
 	folder     *dataFolder  // nil for a copy of a snapshot, and for an engine that Restore has replaced
 	afterClose func() error // run at the end of Close
-	fence      *fenceFS
+	fence      *writeErrorFenceFS
 	space      *diskSpaceMonitor
 	log        *slog.Logger
 	first      uint64 // the first LSN of a scope without a stored ceiling
@@ -51,7 +51,7 @@ var (
 	_ engine.Getter = (*Engine)(nil)
 
 	_ engine.RowCacheEngine = (*Engine)(nil)
-	_ engine.RowCacher      = (*snapshot)(nil)
+	_ engine.RowCacher      = (*snapshotReader)(nil)
 )
 
 func (e *Engine) enter() error {
@@ -82,7 +82,7 @@ func (e *Engine) View(ctx context.Context, fn func(engine.Reader) error) (err er
 		return err
 	}
 	e.compactions.beforeRead()
-	s := snapshots.Get().(*snapshot)
+	s := snapshots.Get().(*snapshotReader)
 	s.ctx, s.e, s.db = ctx, e, e.db
 	defer func() {
 		if leak := s.finish(e); err == nil {
@@ -175,7 +175,7 @@ func (e *Engine) horizon(s *scopeState) (uint64, error) {
 }
 
 // Horizon returns the highest durable LSN of a scope, a key prefix with its own sequence of LSNs: see
-// engine.Durability. It returns 0 if the stored ceiling cannot be read.
+// engine.DurabilityReporter. It returns 0 if the stored ceiling cannot be read.
 func (e *Engine) Horizon(key []byte) uint64 {
 	s := e.scopes.get(key)
 	if s.known.Load() {
@@ -193,7 +193,7 @@ func (e *Engine) Horizon(key []byte) uint64 {
 }
 
 // Settle waits until everything that was read in a scope, the keys with a prefix, is durable: see
-// engine.Durability. A write is in the log before it becomes visible, so one sync of the log makes
+// engine.DurabilityReporter. A write is in the log before it becomes visible, so one sync of the log makes
 // everything durable that has been visible so far. A commit that is still being applied is not visible. In
 // a scope that has not been used since Open, all data are durable.
 func (e *Engine) Settle(ctx context.Context, key []byte, seen uint64) error {

@@ -12,32 +12,31 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// fenceFS is the file system that Pebble uses: the real one until a write fails that Pebble cannot survive,
-// and memory afterwards.
+// writeErrorFenceFS is the file system that Pebble uses: the real one until a write fails that Pebble cannot
+// survive, and memory afterwards.
 //
-// If a write to its log, its manifest, a marker or a directory fails, Pebble ends the process. It panics,
-// in some places with its commit lock held, or it calls Logger.Fatalf and expects it not to return. If it
+// If a write to its log, its manifest, a marker or a directory fails, Pebble ends the process. It panics, in
+// some places with its commit lock held, or it calls Logger.Fatalf and expects it not to return. If it
 // continued, it might delete files that the manifest on disk still refers to, since it cannot know whether
-// its last edit was written. And if the panic is recovered, Pebble's locks stay held: writers and Close
-// hang.
+// its last edit was written. And if the panic is recovered, Pebble's locks stay held: writers and Close hang.
 //
-// The fence hides the failure from Pebble. At the first such failure it trips: it records the cause, and
-// from then on nothing is written to the disk. Writes to files on disk are dropped but reported as done,
-// removals are ignored, and new files are created in memory. Pebble continues and can be closed normally.
-// The folder stays as it was at the moment of the failure, as after a crash: all acknowledged writes are in
-// it. The fence trips before the failed call returns to Pebble, so a caller that waits for that call finds
-// the cause set. Engine checks the fence after each barrier, so it never acknowledges a commit that needed
-// a dropped write.
+// The fence hides the failure from Pebble. At the first such failure it trips: it records the cause, and from
+// then on nothing is written to the disk. Writes to files on disk are dropped but reported as done, removals
+// are ignored, and new files are created in memory. Pebble continues and can be closed normally. The folder
+// stays as it was at the moment of the failure, as after a crash: all acknowledged writes are in it. The
+// fence trips before the failed call returns to Pebble, so a caller that waits for that call finds the cause
+// set. Engine checks the fence after each barrier, so it never acknowledges a commit that needed a dropped
+// write.
 //
-// The order of events makes this safe. If a file was created in memory or a write was dropped, the fence
-// had tripped before. So anything that Pebble writes as a consequence, such as the manifest edit that names
-// the file, is dropped as well.
+// The order of events makes this safe. If a file was created in memory or a write was dropped, the fence had
+// tripped before. So anything that Pebble writes as a consequence, such as the manifest edit that names the
+// file, is dropped as well.
 //
 // Tables are different. Pebble retries a flush or a compaction that fails, so errors on tables are passed on,
 // before and after the fence trips. After it trips, a flush goes to memory (at most the tables of a few write
 // buffers), which frees the writers that wait for it. A compaction, which could be of any size, fails, and
 // the scheduler admits no other.
-type fenceFS struct {
+type writeErrorFenceFS struct {
 	vfs.FS
 	dir     string // folder of the protected files
 	log     *slog.Logger
@@ -48,22 +47,22 @@ type fenceFS struct {
 	cause   atomic.Pointer[error]
 }
 
-func newFence(fs vfs.FS, log *slog.Logger, s *diskSpaceMonitor) *fenceFS {
+func newFence(fs vfs.FS, log *slog.Logger, s *diskSpaceMonitor) *writeErrorFenceFS {
 	dir := fs.PathDir(fs.PathJoin(s.dir, "x")) // spelled as Pebble does
-	f := &fenceFS{FS: fs, dir: dir, log: log, space: s, scratch: vfs.NewMem()}
+	f := &writeErrorFenceFS{FS: fs, dir: dir, log: log, space: s, scratch: vfs.NewMem()}
 	f.logs = &walListWriter{fs: f, dir: s.dir, log: log}
 	return f
 }
 
 // check cuts off the disk, and logs why, if err is not nil.
-func (f *fenceFS) check(err error) {
+func (f *writeErrorFenceFS) check(err error) {
 	if err != nil {
 		f.trip(err)
 	}
 }
 
 // trip cuts off the disk after a failed write, and logs the first cause.
-func (f *fenceFS) trip(cause error) {
+func (f *writeErrorFenceFS) trip(cause error) {
 	if f.cut(cause) {
 		f.log.Error("a write to disk failed; nothing more is written until the process is restarted", "error",
 			cause)
@@ -72,7 +71,7 @@ func (f *fenceFS) trip(cause error) {
 
 // cut cuts off the disk, without logging: nothing is written to it any more, and waits for free space end.
 // It returns false if the disk had already been cut off.
-func (f *fenceFS) cut(cause error) bool {
+func (f *writeErrorFenceFS) cut(cause error) bool {
 	err := fmt.Errorf("%w: %w", engine.ErrFailed, cause)
 	first := f.cause.CompareAndSwap(nil, &err)
 	if first {
@@ -82,7 +81,7 @@ func (f *fenceFS) cut(cause error) bool {
 }
 
 // err returns nil, or, once the disk is cut off after a failed write, engine.ErrFailed with the cause.
-func (f *fenceFS) err() error {
+func (f *writeErrorFenceFS) err() error {
 	if p := f.cause.Load(); p != nil {
 		return *p
 	}
@@ -90,24 +89,24 @@ func (f *fenceFS) err() error {
 }
 
 // release closes the marker that lists the logs, and the spare file descriptors.
-func (f *fenceFS) release() {
+func (f *writeErrorFenceFS) release() {
 	f.logs.close()
 	f.spares.close()
 }
 
-func (f *fenceFS) tripped() bool { return f.cause.Load() != nil }
+func (f *writeErrorFenceFS) tripped() bool { return f.cause.Load() != nil }
 
-// fileKind is the kind of a file, by the consequence of an error on it.
-type fileKind int
+// fileCriticality says what an error on a file means for Pebble.
+type fileCriticality int
 
 const (
-	plain     fileKind = iota // an error is passed on
-	critical                  // Pebble does not survive the error
-	flushed                   // a table written by a flush, which Pebble retries
-	compacted                 // a table written by a compaction, which Pebble retries
+	plain     fileCriticality = iota // an error is passed on
+	critical                         // Pebble does not survive the error
+	flushed                          // a table written by a flush, which Pebble retries
+	compacted                        // a table written by a compaction, which Pebble retries
 )
 
-func (f *fenceFS) kindOf(name string, category vfs.DiskWriteCategory) fileKind {
+func (f *writeErrorFenceFS) kindOf(name string, category vfs.DiskWriteCategory) fileCriticality {
 	switch base := f.PathBase(name); {
 	case f.PathDir(name) != f.dir:
 		return plain // a file of a checkpoint: an error does not harm the data
@@ -125,9 +124,9 @@ func (f *fenceFS) kindOf(name string, category vfs.DiskWriteCategory) fileKind {
 
 // inScratch returns the name of a file in the file system in memory that is used after the disk was cut off.
 // Pebble's files are all in one folder, so the base name suffices.
-func (f *fenceFS) inScratch(name string) string { return "/" + f.PathBase(name) }
+func (f *writeErrorFenceFS) inScratch(name string) string { return "/" + f.PathBase(name) }
 
-func (f *fenceFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+func (f *writeErrorFenceFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	k := f.kindOf(name, category)
 	if k == flushed || k == compacted {
 		f.space.wait()
@@ -140,7 +139,8 @@ func (f *fenceFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File,
 }
 
 // ReuseForWrite turns an old log file into a new one.
-func (f *fenceFS) ReuseForWrite(oldname, newname string, category vfs.DiskWriteCategory) (vfs.File, error) {
+func (f *writeErrorFenceFS) ReuseForWrite(oldname, newname string,
+	category vfs.DiskWriteCategory) (vfs.File, error) {
 	k := f.kindOf(newname, category)
 	if f.tripped() {
 		return f.createInScratch(newname, k)
@@ -156,7 +156,8 @@ func (f *fenceFS) ReuseForWrite(oldname, newname string, category vfs.DiskWriteC
 }
 
 // open opens a file. If descriptors are short and writing depends on the file, it uses a spare descriptor.
-func (f *fenceFS) open(k fileKind, open func() (vfs.File, error)) (file vfs.File, err error) {
+func (f *writeErrorFenceFS) open(k fileCriticality, open func() (vfs.File,
+	error)) (file vfs.File, err error) {
 	if k != critical && k != flushed {
 		return open()
 	}
@@ -166,7 +167,8 @@ func (f *fenceFS) open(k fileKind, open func() (vfs.File, error)) (file vfs.File
 
 // created wraps a file that Pebble has created, or reacts to the error err of creating it: for a file without
 // which the engine cannot continue, it cuts off the disk and creates the file in memory.
-func (f *fenceFS) created(file vfs.File, err error, name string, k fileKind) (vfs.File, error) {
+func (f *writeErrorFenceFS) created(file vfs.File, err error, name string,
+	k fileCriticality) (vfs.File, error) {
 	if n, log := f.logNumber(name); log && err == nil {
 		if err = f.logs.recordCreated(n); err != nil {
 			_ = file.Close() // the new log cannot be used
@@ -184,14 +186,14 @@ func (f *fenceFS) created(file vfs.File, err error, name string, k fileKind) (vf
 	}
 }
 
-func (f *fenceFS) createInScratch(name string, k fileKind) (vfs.File, error) {
+func (f *writeErrorFenceFS) createInScratch(name string, k fileCriticality) (vfs.File, error) {
 	if k == compacted {
 		return nil, f.err()
 	}
 	return f.scratch.Create(f.inScratch(name), vfs.WriteCategoryUnspecified)
 }
 
-func (f *fenceFS) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
+func (f *writeErrorFenceFS) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
 	if f.tripped() {
 		if file, err := f.scratch.Open(f.inScratch(name), opts...); err == nil {
 			return file, nil
@@ -200,7 +202,7 @@ func (f *fenceFS) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
 	return f.FS.Open(name, opts...)
 }
 
-func (f *fenceFS) Stat(name string) (vfs.FileInfo, error) {
+func (f *writeErrorFenceFS) Stat(name string) (vfs.FileInfo, error) {
 	if f.tripped() {
 		if info, err := f.scratch.Stat(f.inScratch(name)); err == nil {
 			return info, nil
@@ -209,7 +211,7 @@ func (f *fenceFS) Stat(name string) (vfs.FileInfo, error) {
 	return f.FS.Stat(name)
 }
 
-func (f *fenceFS) OpenDir(name string) (vfs.File, error) {
+func (f *writeErrorFenceFS) OpenDir(name string) (vfs.File, error) {
 	dir, err := f.FS.OpenDir(name)
 	if err != nil {
 		return nil, err
@@ -222,7 +224,7 @@ func (f *fenceFS) OpenDir(name string) (vfs.File, error) {
 }
 
 // logNumber returns the number of a log file. log is false if the file is not a log of the data.
-func (f *fenceFS) logNumber(name string) (n uint64, log bool) {
+func (f *writeErrorFenceFS) logNumber(name string) (n uint64, log bool) {
 	if f.PathDir(name) != f.dir {
 		return 0, false
 	}
@@ -231,14 +233,14 @@ func (f *fenceFS) logNumber(name string) (n uint64, log bool) {
 
 // forget records in the marker that lists the logs that a log is about to be removed. It does nothing for
 // other files. If it fails, the log must not be removed.
-func (f *fenceFS) forget(name string) error {
+func (f *writeErrorFenceFS) forget(name string) error {
 	if n, log := f.logNumber(name); log {
 		return f.logs.recordRemoved(n)
 	}
 	return nil
 }
 
-func (f *fenceFS) Remove(name string) error {
+func (f *writeErrorFenceFS) Remove(name string) error {
 	if f.tripped() {
 		return nil
 	}
@@ -248,35 +250,35 @@ func (f *fenceFS) Remove(name string) error {
 	return f.FS.Remove(name)
 }
 
-func (f *fenceFS) RemoveAll(name string) error {
+func (f *writeErrorFenceFS) RemoveAll(name string) error {
 	if f.tripped() {
 		return nil
 	}
 	return f.FS.RemoveAll(name)
 }
 
-func (f *fenceFS) Rename(oldname, newname string) error {
+func (f *writeErrorFenceFS) Rename(oldname, newname string) error {
 	if f.tripped() {
 		return f.scratch.Rename(f.inScratch(oldname), f.inScratch(newname))
 	}
 	return f.FS.Rename(oldname, newname)
 }
 
-func (f *fenceFS) MkdirAll(dir string, perm os.FileMode) error {
+func (f *writeErrorFenceFS) MkdirAll(dir string, perm os.FileMode) error {
 	if f.tripped() {
 		return nil
 	}
 	return f.FS.MkdirAll(dir, perm)
 }
 
-func (f *fenceFS) Link(oldname, newname string) error {
+func (f *writeErrorFenceFS) Link(oldname, newname string) error {
 	if err := f.err(); err != nil {
 		return err
 	}
 	return f.FS.Link(oldname, newname)
 }
 
-func (f *fenceFS) OpenReadWrite(name string, category vfs.DiskWriteCategory,
+func (f *writeErrorFenceFS) OpenReadWrite(name string, category vfs.DiskWriteCategory,
 	opts ...vfs.OpenOption) (vfs.File,
 	error) {
 	if err := f.err(); err != nil {
@@ -285,13 +287,13 @@ func (f *fenceFS) OpenReadWrite(name string, category vfs.DiskWriteCategory,
 	return f.FS.OpenReadWrite(name, category, opts...)
 }
 
-func (f *fenceFS) Unwrap() vfs.FS { return f.FS }
+func (f *writeErrorFenceFS) Unwrap() vfs.FS { return f.FS }
 
 // fencedFile is a file on disk that is open for writing, or a directory.
 type fencedFile struct {
 	vfs.File
-	fence *fenceFS
-	kind  fileKind
+	fence *writeErrorFenceFS
+	kind  fileCriticality
 }
 
 // do runs op, a write or a sync of the file. If an error on this kind of file would make Pebble end the

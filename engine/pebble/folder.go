@@ -175,4 +175,4 @@ func checkManifest(o Options, name string) error {
 }
 
 // beginsRecord reports whether a chunk of a manifest is a whole record, or the beginning of one.
-func beginsRecord(c recordChunk) bool { return c.kind == chunkFull || c.kind == chunkFirst }
+func beginsRecord(c recordChunkHeader) bool { return c.kind == chunkFull || c.kind == chunkFirst }

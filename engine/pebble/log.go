@@ -12,7 +12,7 @@ import (
 // logger sends Pebble's messages to slog. Messages about flushes and compactions have level debug.
 type logger struct {
 	log   *slog.Logger
-	fence *fenceFS
+	fence *writeErrorFenceFS
 }
 
 func (l *logger) Infof(format string, args ...any) {
@@ -25,8 +25,8 @@ func (l *logger) Errorf(format string, args ...any) {
 	l.log.Error(fmt.Sprintf(format, args...))
 }
 
-// Fatalf is called when Pebble expects the process to end. It cuts off the disk instead (see fenceFS) and
-// returns: Pebble's later writes no longer reach the disk.
+// Fatalf is called when Pebble expects the process to end. It cuts off the disk instead (see
+// writeErrorFenceFS) and returns: Pebble's later writes no longer reach the disk.
 func (l *logger) Fatalf(format string, args ...any) {
 	l.fence.trip(fmt.Errorf(format, args...))
 }
@@ -40,7 +40,7 @@ const stallMessage = "writers wait for background work"
 // listen returns a listener that logs background work and reports flushes to s. If the work fails too often
 // in a row, the listener makes f cut off the disk, so that the engine fails instead of trying for ever.
 // Pebble calls the functions with its locks held: they must not call Pebble and must not block.
-func listen(log *slog.Logger, f *fenceFS, s *compactionScheduler) *pebble.EventListener {
+func listen(log *slog.Logger, f *writeErrorFenceFS, s *compactionScheduler) *pebble.EventListener {
 	var failures atomic.Int32
 	return &pebble.EventListener{
 		BackgroundError: func(err error) {

@@ -96,14 +96,14 @@ func checkLog(o Options, number uint64, present bool) (*logDamage, error) {
 		return nil, err
 	}
 	end := logEnd(data, uint32(number))
-	own := func(c recordChunk) bool { return c.kind >= logChunk && c.log == uint32(number) }
+	own := func(c recordChunkHeader) bool { return c.kind >= logChunk && c.log == uint32(number) }
 	at := nextChunk(data, end+1, own)
 	if at < 0 {
 		return nil, nil
 	}
 	behind := len(bytes.TrimRight(data[end:], "\x00"))
 	if behind <= unsyncedTail &&
-		nextChunk(data, at, func(c recordChunk) bool { return own(c) && c.sync > int64(end) }) < 0 {
+		nextChunk(data, at, func(c recordChunkHeader) bool { return own(c) && c.sync > int64(end) }) < 0 {
 		o.Logger.Warn("the end of a log of writes is incomplete, as after a power failure; the rest was "+
 			"not confirmed as synced and is ignored",
 			"log", logName(number), "read", end, "bytes", len(data))
@@ -201,10 +201,11 @@ func parseLogs(value string) (out []uint64) {
 	return out
 }
 
-// walListWriter maintains the marker file that lists the write-ahead logs of one folder. fenceFS calls its
-// methods before it creates or removes a log. If the marker cannot be written, fenceFS cuts off the disk.
+// walListWriter maintains the marker file that lists the write-ahead logs of one folder. writeErrorFenceFS
+// calls its methods before it creates or removes a log. If the marker cannot be written, writeErrorFenceFS
+// cuts off the disk.
 type walListWriter struct {
-	fs  *fenceFS
+	fs  *writeErrorFenceFS
 	dir string
 	log *slog.Logger
 

@@ -253,7 +253,7 @@ func (s *rowCacheShard) endAll(epoch uint64) {
 }
 
 // Cached returns a value from the row cache: see engine.RowCacher.
-func (s *snapshot) Cached(key []byte) (value []byte, ok bool) {
+func (s *snapshotReader) Cached(key []byte) (value []byte, ok bool) {
 	if s.base == nil {
 		return nil, false // there is no snapshot yet
 	}
@@ -261,7 +261,7 @@ func (s *snapshot) Cached(key []byte) (value []byte, ok bool) {
 }
 
 // Cache offers a value to the row cache: see engine.RowCacher.
-func (s *snapshot) Cache(key, value []byte) {
+func (s *snapshotReader) Cache(key, value []byte) {
 	if s.base != nil {
 		s.e.rows.put(key, value, s.epoch)
 	}

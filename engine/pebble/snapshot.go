@@ -9,11 +9,11 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// snapshot is the Reader of a View. It does not use a Pebble snapshot: closing one takes the store's main
-// lock and may wait for a sync of the manifest. Instead the first read opens an iterator, which shows one
-// state for as long as it is open. One scan, or all lookups of single keys, use this iterator; all other
+// snapshotReader is the Reader of a View. It does not use a Pebble snapshot: closing one takes the store's
+// main lock and may wait for a sync of the manifest. Instead the first read opens an iterator, which shows
+// one state for as long as it is open. One scan, or all lookups of single keys, use this iterator; all other
 // iterators are clones of it.
-type snapshot struct {
+type snapshotReader struct {
 	readResources
 	ctx   context.Context
 	e     *Engine
@@ -22,10 +22,10 @@ type snapshot struct {
 	epoch uint64           // of the row cache, noted before the snapshot was opened
 }
 
-var snapshots = sync.Pool{New: func() any { return new(snapshot) }}
+var snapshots = sync.Pool{New: func() any { return new(snapshotReader) }}
 
 // begin opens the snapshot if it is not open yet. Its iterator is free for the first scan or lookup.
-func (s *snapshot) begin() (err error) {
+func (s *snapshotReader) begin() (err error) {
 	if s.base == nil {
 		s.epoch = s.e.rows.epoch.Load()
 		s.base, err = s.db.NewIter(nil)
@@ -35,7 +35,7 @@ func (s *snapshot) begin() (err error) {
 }
 
 // iterate returns an iterator over the snapshot: the first one if it is free, otherwise a clone of it.
-func (s *snapshot) iterate(o *pebble.IterOptions) (*pebble.Iterator, error) {
+func (s *snapshotReader) iterate(o *pebble.IterOptions) (*pebble.Iterator, error) {
 	if err := s.begin(); err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (s *snapshot) iterate(o *pebble.IterOptions) (*pebble.Iterator, error) {
 }
 
 // points returns the iterator for lookups of single keys.
-func (s *snapshot) points() (*pebble.Iterator, error) {
+func (s *snapshotReader) points() (*pebble.Iterator, error) {
 	if s.point == nil {
 		it, err := s.iterate(&pebble.IterOptions{})
 		if err != nil {
@@ -60,7 +60,7 @@ func (s *snapshot) points() (*pebble.Iterator, error) {
 }
 
 // Get returns the value of a key, or engine.ErrNotFound.
-func (s *snapshot) Get(key []byte) ([]byte, error) {
+func (s *snapshotReader) Get(key []byte) ([]byte, error) {
 	it, err := s.points()
 	if err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func (s *snapshot) Get(key []byte) ([]byte, error) {
 }
 
 // GetMany returns the values of keys, nil for an absent key: see engine.Reader.
-func (s *snapshot) GetMany(keys [][]byte) ([][]byte, error) {
+func (s *snapshotReader) GetMany(keys [][]byte) ([][]byte, error) {
 	it, err := s.points()
 	if err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func (s *snapshot) GetMany(keys [][]byte) ([][]byte, error) {
 
 // Positions returns the position of each scope: see engine.Reader. It opens the snapshot first, so
 // everything in the snapshot is older than the positions.
-func (s *snapshot) Positions(scopes [][]byte) ([]engine.ScopePosition, error) {
+func (s *snapshotReader) Positions(scopes [][]byte) ([]engine.ScopePosition, error) {
 	if err := s.begin(); err != nil {
 		return nil, readError(err)
 	}
@@ -91,13 +91,13 @@ func (s *snapshot) Positions(scopes [][]byte) ([]engine.ScopePosition, error) {
 }
 
 // Scan returns an iterator over the keys in a range: see engine.Reader.
-func (s *snapshot) Scan(r engine.Range, reverse bool) engine.Iterator {
+func (s *snapshotReader) Scan(r engine.Range, reverse bool) engine.Iterator {
 	return s.scan(s.iterate, r, reverse)
 }
 
 // close closes the snapshot, after its iterators. Errors have already been returned to the callers of the
 // iterators.
-func (s *snapshot) close() {
+func (s *snapshotReader) close() {
 	if s.point != nil && s.point != s.base {
 		_ = s.point.Close()
 	}

@@ -155,7 +155,7 @@ func (v *viewTxn) Query(ctx context.Context, sql string, args ...any) (pgx.Rows,
 			var rows pgx.Rows
 			if rows, err = results.Query(); err == nil {
 				v.began = true
-				return batchRows{rows, results}, nil
+				return lastStatementRows{rows, results}, nil
 			}
 		}
 		_ = results.Close() // the error has been reported already
@@ -174,13 +174,13 @@ func (v *viewTxn) Query(ctx context.Context, sql string, args ...any) (pgx.Rows,
 	}
 }
 
-// batchRows are the rows of the last statement of a batch. Close closes the batch as well.
-type batchRows struct {
+// lastStatementRows are the rows of the last statement of a batch. Close closes the batch as well.
+type lastStatementRows struct {
 	pgx.Rows
 	results pgx.BatchResults
 }
 
-func (r batchRows) Close() {
+func (r lastStatementRows) Close() {
 	r.Rows.Close()
 	_ = r.results.Close() // the rows have reported any error
 }
@@ -267,8 +267,8 @@ func (e *Engine) try(ctx context.Context, fn func() error) error {
 	}
 }
 
-// Horizon returns the highest durable LSN of a scope: see engine.Durability. It returns 0 if the database
-// does not respond.
+// Horizon returns the highest durable LSN of a scope: see engine.DurabilityReporter. It returns 0 if the
+// database does not respond.
 func (e *Engine) Horizon(scope []byte) uint64 {
 	if e.calls.Begin() != nil {
 		return 0

@@ -7,23 +7,24 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/azcosmos"
 )
 
-// Mailer sends a mail to each customer whose cart has expired. It reads the change feed of the container to
-// which expired carts are moved.
-type Mailer struct {
+// AbandonedCartMailer sends a mail to each customer whose cart has expired. It reads the change feed of the
+// container to which expired carts are moved.
+type AbandonedCartMailer struct {
 	shop  *Shop
 	mail  func(ctx context.Context, user string, items []string) error
 	since *string // position in the feed; nil: its beginning
 }
 
-// NewMailer returns a Mailer that reads the feed from its beginning. It does not repeat mails, because each
-// mailed cart is marked in its document.
-func NewMailer(s *Shop, mail func(ctx context.Context, user string, items []string) error) *Mailer {
-	return &Mailer{shop: s, mail: mail}
+// NewAbandonedCartMailer returns an AbandonedCartMailer that reads the feed from its beginning. It does not
+// repeat mails, because each mailed cart is marked in its document.
+func NewAbandonedCartMailer(s *Shop, mail func(ctx context.Context, user string,
+	items []string) error) *AbandonedCartMailer {
+	return &AbandonedCartMailer{shop: s, mail: mail}
 }
 
 // Round sends the mails for all carts that have expired since the last round. If it fails, the next round
 // reads the same page of the feed again.
-func (m *Mailer) Round(ctx context.Context) error {
+func (m *AbandonedCartMailer) Round(ctx context.Context) error {
 	all := &azcosmos.FeedRange{MinInclusive: "", MaxExclusive: "FF"}
 	for {
 		options := &azcosmos.ChangeFeedOptions{FeedRange: all, Continuation: m.since}
@@ -47,7 +48,7 @@ func (m *Mailer) Round(ctx context.Context) error {
 
 // one sends the mail for one cart, unless the cart is marked, and then marks it. If the process ends between
 // the two steps, the mail is sent twice rather than not at all.
-func (m *Mailer) one(ctx context.Context, item []byte) error {
+func (m *AbandonedCartMailer) one(ctx context.Context, item []byte) error {
 	var cart struct {
 		Cart
 		Mailed bool `json:"mailed"`

@@ -38,7 +38,7 @@ func run(ctx context.Context, endpoint, key string) error {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		remind(ctx, NewMailer(shop, func(_ context.Context, user string, items []string) error {
+		remind(ctx, NewAbandonedCartMailer(shop, func(_ context.Context, user string, items []string) error {
 			log.Printf("to %s: you have left %q in your cart", user, items) // a real shop sends a mail here
 			return nil
 		}))
@@ -65,7 +65,7 @@ func connect(endpoint, key string) (*azcosmos.Client, error) {
 }
 
 // remind calls m.Round every ten seconds until ctx ends, and logs its errors.
-func remind(ctx context.Context, m *Mailer) {
+func remind(ctx context.Context, m *AbandonedCartMailer) {
 	tick := time.NewTicker(10 * time.Second)
 	defer tick.Stop()
 	for {

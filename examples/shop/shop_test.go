@@ -98,7 +98,7 @@ func TestAbandonedCartsAreMailedOnce(t *testing.T) {
 		mails = append(mails, fmt.Sprint(user, items))
 		return nil
 	}
-	mailer := NewMailer(s, mail)
+	mailer := NewAbandonedCartMailer(s, mail)
 	want := func(want ...string) {
 		t.Helper()
 		must(t, mailer.Round(t.Context()))
@@ -121,7 +121,7 @@ func TestAbandonedCartsAreMailedOnce(t *testing.T) {
 	must(t, s.Add(t.Context(), "ada", "chair"))
 	m.Advance(time.Hour)
 	want("ada[chair]")
-	mailer = NewMailer(s, mail) // after a restart
+	mailer = NewAbandonedCartMailer(s, mail) // after a restart
 	want()
 }
 

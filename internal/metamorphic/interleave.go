@@ -150,7 +150,7 @@ func (b *interleavingEngine) View(ctx context.Context, fn func(engine.Reader) er
 	return b.Engine.View(inner(ctx), fn)
 }
 
-// Settle waits until everything that was read of a scope is durable: see engine.Durability.
+// Settle waits until everything that was read of a scope is durable: see engine.DurabilityReporter.
 func (b *interleavingEngine) Settle(ctx context.Context, scope []byte, seen uint64) error {
 	if err := b.arrive(ctx); err != nil {
 		return err

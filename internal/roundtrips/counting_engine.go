@@ -92,8 +92,8 @@ func (e *CountingEngine) count(k CallKind) {
 
 // Get reads one key outside of a transaction: see engine.Getter. It works over an engine that is not a
 // Getter as well.
-func (e *CountingEngine) Get(ctx context.Context, scope, key []byte) (value []byte, at engine.ScopePosition,
-	err error) {
+func (e *CountingEngine) Get(ctx context.Context,
+	scope, key []byte) (value []byte, at engine.ScopePosition, err error) {
 	e.count(Get)
 	if g, ok := e.Engine.(engine.Getter); ok {
 		return g.Get(ctx, scope, key)
@@ -155,14 +155,14 @@ func (e *CountingEngine) countNew(t engine.Txn, scopes [][]byte) error {
 	return nil
 }
 
-// Horizon returns the highest durable LSN of a scope: see engine.Durability.
+// Horizon returns the highest durable LSN of a scope: see engine.DurabilityReporter.
 func (e *CountingEngine) Horizon(scope []byte) uint64 {
 	e.count(Horizon)
 	return e.Engine.Horizon(scope)
 }
 
 // Settle waits until everything that a reader has seen of a scope, up to LSN seen, is durable: see
-// engine.Durability. It counts as one call.
+// engine.DurabilityReporter. It counts as one call.
 func (e *CountingEngine) Settle(ctx context.Context, scope []byte, seen uint64) error {
 	e.count(Settle)
 	return e.Engine.Settle(ctx, scope, seen)

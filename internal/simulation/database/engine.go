@@ -297,8 +297,8 @@ func (e *Engine) Get(ctx context.Context,
 	return value, at, err
 }
 
-// Horizon returns the highest durable LSN of a scope: see engine.Durability. It returns 0 if the database
-// does not respond.
+// Horizon returns the highest durable LSN of a scope: see engine.DurabilityReporter. It returns 0 if the
+// database does not respond.
 func (e *Engine) Horizon(scope []byte) (lsn uint64) {
 	_ = e.View(context.Background(), func(r engine.Reader) error {
 		at, err := r.Positions([][]byte{scope})

@@ -53,7 +53,7 @@ func checkOf(
 	o GatewayOptions,
 ) {
 	var err error
-	if info.Index, err = index.NewIndexer(index.IndexDefinition{Policy: index.Default()}, nil); err != nil {
+	if info.Index, err = index.NewIndexer(index.IndexingSettings{Policy: index.Default()}, nil); err != nil {
 		t.Fatal(err)
 	}
 	info.Lenient = true

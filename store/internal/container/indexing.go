@@ -17,8 +17,8 @@ import (
 
 // IndexDefinition returns the definition of the index of a container. recent adds the composite index of
 // recency, which orders the documents of a partition by _ts.
-func IndexDefinition(spec *definition.ContainerSpec, recent bool) index.IndexDefinition {
-	d := index.IndexDefinition{Policy: spec.Indexing, Geometry: spec.Geospatial == definition.Geometry,
+func IndexDefinition(spec *definition.ContainerSpec, recent bool) index.IndexingSettings {
+	d := index.IndexingSettings{Policy: spec.Indexing, Geometry: spec.Geospatial == definition.Geometry,
 		Vectors: map[string]int{}}
 	if recent {
 		d.Own = [][]index.CompositePathSpec{recency(spec)}
@@ -62,7 +62,7 @@ func KeepsRecency(spec *definition.ContainerSpec) bool {
 	return len(paths) > 0 && paths[len(paths)-1].String() != "/id"
 }
 
-func newIndexer(d index.IndexDefinition) (*index.Indexer, error) {
+func newIndexer(d index.IndexingSettings) (*index.Indexer, error) {
 	return index.NewIndexer(d, definition.Evaluators(d.Computed))
 }
 

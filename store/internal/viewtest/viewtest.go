@@ -34,7 +34,7 @@ func New(t *testing.T, defaultTTL ttl.Seconds) *Container {
 		t.Fatal(err)
 	}
 	spec.DefaultTTL = defaultTTL
-	terms, err := index.NewIndexer(index.IndexDefinition{Policy: spec.Indexing}, nil)
+	terms, err := index.NewIndexer(index.IndexingSettings{Policy: spec.Indexing}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
