@@ -9,7 +9,7 @@ import (
 // Snapshotter is an optional interface of an engine that can store named states of all its data and restore
 // one of them. A snapshot is immutable. The caller must not call its methods, or Close, concurrently.
 type Snapshotter interface {
-	// SnapshotInfo stores the current state durably under a name, with a note of the caller. The snapshot
+	// Snapshot stores the current state durably under a name, with a note of the caller. The snapshot
 	// contains everything acknowledged before the call, and no partial transaction. It fails with
 	// ErrSnapshotExists if the name is taken. A failure or a crash leaves nothing under that name.
 	Snapshot(ctx context.Context, name string, note []byte) error

@@ -288,7 +288,7 @@ func (m *loadedEntities) numbered(number uint32) *entityState {
 	return m.numbers[number]
 }
 
-// loadedEntities returns the open dataset, or CodeCancelled if there is none.
+// dataset returns the open dataset, or CodeCancelled if there is none.
 func (q *Queues) dataset() (*loadedEntities, error) {
 	if m := q.live.Load(); m != nil {
 		return m, nil

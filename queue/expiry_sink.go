@@ -30,8 +30,8 @@ type expirySinkEntity struct {
 	path string
 }
 
-// expirySinkEntity returns the expiry sink with a name. Errors: CodeEntityNotFound, CodeArgument for an
-// entity that cannot be one.
+// expirySink returns the expiry sink with a name. Errors: CodeEntityNotFound, CodeArgument for an entity that
+// cannot be one.
 func (m *loadedEntities) expirySink(name string) (host.ExpirySink, error) {
 	e, err := m.findPath(name)
 	if err != nil {

@@ -86,7 +86,7 @@
 // A store is a tenant of a host (package host), which has the engine, the catalog's lock and numbers, the
 // clocks, the reaper, snapshots and restore. Open opens a host for documents alone; New creates a store
 // that shares a host with other tenants. Callers hold a DB. Databases and containers belong to a dataset
-// (openDataset.go), the data of one instance of the host. A restore replaces the dataset and keeps the DB.
+// (dataset.go), the data of one instance of the host. A restore replaces the dataset and keeps the DB.
 //
 // # Several stores on one engine
 //

@@ -61,7 +61,7 @@ type Options struct {
 	// and deletes for seven days if their own policy has no retention, as an account with continuous backup
 	// does. SetContinuousBackup changes it.
 	ContinuousBackup bool
-	// RunningServer describes this server in the list of servers that share the data.
+	// Server describes this server in the list of servers that share the data.
 	Server ServerInfo
 	// ManualReaper starts no background loop of the reaper: only SweepNow and Reap purge expired items.
 	// Reads do not depend on it.

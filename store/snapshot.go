@@ -37,11 +37,11 @@ func readSnapshot(h host.SnapshotInfo) (SnapshotInfo, error) {
 	return s, nil
 }
 
-// SnapshotInfo keeps the current state of the whole store under a name: everything that has been
-// acknowledged, and the state of virtual clocks. It takes a few milliseconds and little space, whatever the
-// size of the data. It fails with CodeConflict if the name is taken, with CodeBadRequest for a name that is
-// not 1 to 64 lower-case letters, digits, '-', '_' and '.', with CodeDiskFull, and with CodeForbidden if the
-// engine does not support snapshots.
+// Snapshot keeps the current state of the whole store under a name: everything that has been acknowledged,
+// and the state of virtual clocks. It takes a few milliseconds and little space, whatever the size of the
+// data. It fails with CodeConflict if the name is taken, with CodeBadRequest for a name that is not 1 to 64
+// lower-case letters, digits, '-', '_' and '.', with CodeDiskFull, and with CodeForbidden if the engine does
+// not support snapshots.
 func (db *DB) Snapshot(ctx context.Context, name string) (SnapshotInfo, error) {
 	s, err := db.host.Snapshot(ctx, name)
 	if err != nil {

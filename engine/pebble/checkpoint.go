@@ -193,7 +193,7 @@ func (e *Engine) withFolder(ctx context.Context, fn func(*dataFolder) error) err
 	return fn(e.folder)
 }
 
-// snapshotReader returns the path of a snapshot's folder.
+// snapshot returns the path of a snapshot's folder.
 func (h *dataFolder) snapshot(name string) string {
 	return h.fs.PathJoin(h.root, snapshotFolder, name)
 }

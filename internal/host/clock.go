@@ -179,7 +179,7 @@ func (c *NonDecreasingClock) CheckStepBack() error {
 // that of the database (or other group of data) with this number, if it has its own clock.
 func clockKey(number uint32) []byte { return ownKey(number, "clock") }
 
-// NonDecreasingClock returns the server's clock.
+// Clock returns the server's clock.
 func (in *EngineInstance) Clock() *NonDecreasingClock { return &in.clock }
 
 // Virtual reports whether the clocks can be moved.

@@ -14,10 +14,10 @@ import (
 
 // Options configure a Host. The zero value is usable.
 type Options struct {
-	// NonDecreasingClock is the data clock: it dates what is stored, and drives expiry and the reaper. Nil is
-	// the system's clock. A *ttl.VirtualClock can be moved, and its state is stored with the data. If the
-	// engine has the time of a database (engine.ClockReporter), this time replaces the system's clock, also
-	// as the base of a *ttl.VirtualClock.
+	// Clock is the data clock: it dates what is stored, and drives expiry and the reaper. Nil is the system's
+	// clock. A *ttl.VirtualClock can be moved, and its state is stored with the data. If the engine has the
+	// time of a database (engine.ClockReporter), this time replaces the system's clock, also as the base of a
+	// *ttl.VirtualClock.
 	Clock ttl.Clock
 	// Wall is the clock for real time, by which leases, timeouts and pauses are measured. Nil is the
 	// system's clock. If the engine has the time of a database, Wall must not be the same clock as Clock.
@@ -32,7 +32,7 @@ type Options struct {
 	FirstNumber uint32
 	// Batch is the maximum number of items that one step of the reaper purges. Default: 32.
 	Batch int
-	// RunningServer describes this server in the list of servers.
+	// Server describes this server in the list of servers.
 	Server ServerInfo
 }
 
@@ -95,8 +95,7 @@ func Open(ctx context.Context, e engine.Engine, o Options, tenants ...Tenant) (*
 	return h, nil
 }
 
-// EngineInstance returns the host's current instance, that is, the open engine with its data. Restore
-// replaces it.
+// Instance returns the host's current instance, that is, the open engine with its data. Restore replaces it.
 func (h *Host) Instance() *EngineInstance { return h.live.Load() }
 
 // Incarnation returns a number that identifies the current instance. Restore changes it, and no two hosts

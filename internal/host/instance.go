@@ -199,7 +199,7 @@ func (in *EngineInstance) Engine() engine.Engine { return in.eng }
 // Get returns the engine's fastest function that reads one key without opening a snapshot.
 func (in *EngineInstance) Get() GetFunc { return in.get }
 
-// DefinitionCatalog returns the catalog: the records of databases, containers, queues and topics.
+// Catalog returns the catalog: the records of databases, containers, queues and topics.
 func (in *EngineInstance) Catalog() *DefinitionCatalog { return &in.catalog }
 
 // Incarnation returns a number that identifies the data of this instance. A restore gives the data another

@@ -86,7 +86,7 @@ func (s *allTenantsSweeper) Sweep(ctx context.Context, r ttl.SweepRange, limit i
 	return s.in.tenants[r.Tenant].Sweep.Sweep(ctx, r, limit)
 }
 
-// NonDecreasingClock returns the clock by which a range expires.
+// Clock returns the clock by which a range expires.
 func (s *allTenantsSweeper) Clock(r ttl.SweepRange) ttl.Clock {
 	if r == unlisted(r.Tenant) {
 		return nil

@@ -25,9 +25,9 @@ type SnapshotInfo struct {
 
 const noteTime = "time"
 
-// SnapshotInfo stores the current state of all data under a name: everything that has been acknowledged, and
-// the state of virtual clocks. It fails with ErrNoSnapshots, engine.ErrSnapshotExists, engine.ErrSnapshotName
-// and engine.ErrDiskFull.
+// Snapshot stores the current state of all data under a name: everything that has been acknowledged, and the
+// state of virtual clocks. It fails with ErrNoSnapshots, engine.ErrSnapshotExists, engine.ErrSnapshotName and
+// engine.ErrDiskFull.
 func (h *Host) Snapshot(ctx context.Context, name string) (SnapshotInfo, error) {
 	if err := h.work.Lock(ctx); err != nil {
 		return SnapshotInfo{}, err

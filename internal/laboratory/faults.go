@@ -59,11 +59,11 @@ func faultOf(s inject.FaultRuleState) Fault {
 	return f
 }
 
-// faultOperations holds the operations to which a fault rule applies. JSON shows them by name.
-type faultOperations []inject.OperationKind
+// operationNames holds the operations to which a fault rule applies. JSON shows them by name.
+type operationNames []inject.OperationKind
 
 // DecodeMember implements route.JSONMemberDecoder.
-func (o *faultOperations) DecodeMember(name string, v jsondoc.Value) error {
+func (o *operationNames) DecodeMember(name string, v jsondoc.Value) error {
 	if v.Kind() != jsondoc.Array {
 		return route.BadRequest("'" + name + "' must be an array of names.")
 	}
@@ -79,7 +79,7 @@ func (o *faultOperations) DecodeMember(name string, v jsondoc.Value) error {
 }
 
 // JSONSchema implements jsonschema.Exposer.
-func (faultOperations) JSONSchema() (s jsonschema.Schema, err error) {
+func (operationNames) JSONSchema() (s jsonschema.Schema, err error) {
 	name := new(jsonschema.Schema)
 	name.AddType(jsonschema.String)
 	for _, n := range inject.OperationNames() {
@@ -113,12 +113,12 @@ func (faultKind) JSONSchema() (s jsonschema.Schema, err error) {
 }
 
 type addFaultRequest struct {
-	Fault      faultKind       `json:"fault" missing:"The body must have a 'fault'."`
-	Operations faultOperations `json:"operations,omitempty"`
-	Database   string          `json:"database,omitempty" description:"Id of the database; absent: any."`
-	Container  string          `json:"container,omitempty" description:"With 'database'; absent: any."`
-	Entity     string          `json:"entity,omitempty" description:"Queue, topic or subscription."`
-	Share      *float64        `json:"share,omitempty" minimum:"0" maximum:"1" description:"Fraction of the matching operations to hit. Default: 1."`
+	Fault      faultKind      `json:"fault" missing:"The body must have a 'fault'."`
+	Operations operationNames `json:"operations,omitempty"`
+	Database   string         `json:"database,omitempty" description:"Id of the database; absent: any."`
+	Container  string         `json:"container,omitempty" description:"With 'database'; absent: any."`
+	Entity     string         `json:"entity,omitempty" description:"Queue, topic or subscription."`
+	Share      *float64       `json:"share,omitempty" minimum:"0" maximum:"1" description:"Fraction of the matching operations to hit. Default: 1."`
 
 	Seed  int64 `json:"seed,omitempty" minimum:"0" description:"Seed of the random choice for 'share'."`
 	Skip  int64 `json:"skip,omitempty" minimum:"0" description:"Number of matching operations to skip."`

@@ -60,7 +60,7 @@ type Link struct {
 // Name returns the client's name of the link.
 func (l *Link) Name() string { return l.name }
 
-// HandlerSession returns the link's session.
+// Session returns the link's session.
 func (l *Link) Session() *HandlerSession { return &l.s.HandlerSession }
 
 // IsOpen reports whether neither side has ended the link.

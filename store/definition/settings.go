@@ -83,7 +83,7 @@ const (
 	SinkQueue   = "queue"
 )
 
-// ExpirySinkReference returns the destination of expired documents.
+// ExpirySink returns the destination of expired documents.
 func (s *ContainerSettings) ExpirySink() ExpirySinkReference {
 	switch {
 	case s.OnExpire == nil:

@@ -43,8 +43,8 @@ func findTextCounts(p *Planner) {
 	}
 }
 
-// textIndexAggregate returns what an index of words must count to compute an aggregate: documents, the words
-// of their texts, or the texts with a term. ok is false if such an index cannot compute it.
+// textCount returns what an index of words must count to compute an aggregate: documents, the words of their
+// texts, or the texts with a term. ok is false if such an index cannot compute it.
 func (p *Planner) textCount(a bind.AggregateCall) (one textIndexAggregate, ok bool) {
 	if a.Name == "COUNT" {
 		return one, p.everywhere(a.Arg)

@@ -16,11 +16,11 @@ import (
 type Source interface {
 	// Scan iterates over the live documents of the scope whose rids are greater than after, in rid order.
 	Scan(after uint64) DocumentIterator
-	// PostingIterator iterates over the rids under one exact index key, ascending. Some may belong to dead
+	// Postings iterates over the rids under one exact index key, ascending. Some may belong to dead
 	// documents.
 	Postings(prefix []byte) PostingIterator
-	// IndexEntryIterator iterates over the index keys in [lo, hi) with their rids, in key order. The rids of
-	// a term ascend in a forward walk and descend if reverse is set. A nil hi is the end of the index.
+	// Terms iterates over the index keys in [lo, hi) with their rids, in key order. The rids of a term ascend
+	// in a forward walk and descend if reverse is set. A nil hi is the end of the index.
 	Terms(lo, hi []byte, reverse bool) IndexEntryIterator
 	// Fetch returns a live document of the scope, or false if there is none. The document is valid until the
 	// next Fetch.

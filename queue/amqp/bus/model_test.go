@@ -108,7 +108,7 @@ type modelClient struct {
 	p       *transactionModelRun
 	number  int
 	apart   bool
-	next    map[uint16]uint32    // modelDelivery ids of what it sends, by channel
+	next    map[uint16]uint32    // delivery ids of what it sends, by channel
 	open    []*modelTxn          // declared, and not discharged
 	waiting map[uint32]*modelTxn // discharges, by delivery id
 	sends   map[uint32]string    // outside of transactions

@@ -24,7 +24,7 @@ func TestWindowsAndCreditsAreUnsigned(t *testing.T) {
 			c.say(1, &frame.Attach{Name: "s", Handle: 0, Source: source("here"), Target: target("q"),
 				InitialDeliveryCount: frame.Some(math.MaxUint32)})
 			await[*frame.Attach](c)
-			for i := range uint32(3) { // modelDelivery ids and counts wrap
+			for i := range uint32(3) { // delivery ids and counts wrap
 				c.say(1, &frame.Transfer{Handle: 0, DeliveryID: frame.Some(i - 1), DeliveryTag: []byte{byte(
 					i)},
 					MessageFormat: frame.Some(0)}, message.New([]byte("m")).AppendBare(nil)...)
