@@ -15,14 +15,14 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// entityFlags holds the flags for the properties of an entity, by the server's names.
-type entityFlags struct {
+// entityPropertyFlags holds the flags for the properties of an entity, by the server's names.
+type entityPropertyFlags struct {
 	flags *pflag.FlagSet
 	names map[string]string // by flag
 }
 
-func newEntitySettings(flags *pflag.FlagSet) *entityFlags {
-	s := &entityFlags{flags, map[string]string{}}
+func newEntitySettings(flags *pflag.FlagSet) *entityPropertyFlags {
+	s := &entityPropertyFlags{flags, map[string]string{}}
 	s.duration("lock-duration", "lockDuration",
 		"how long a receiver holds the lock of a message (default 1m)")
 	s.duration("ttl", "defaultTimeToLive", "default and maximum time to live of messages (default none)")
@@ -39,14 +39,14 @@ func newEntitySettings(flags *pflag.FlagSet) *entityFlags {
 	return s
 }
 
-func (s *entityFlags) duration(flag, name, usage string) {
+func (s *entityPropertyFlags) duration(flag, name, usage string) {
 	cli.DurationFlag(s.flags, new(time.Duration), flag, 0, usage)
 	s.names[flag] = name
 }
 
 // addTo adds the flags that the user gave to a request body. An empty value becomes null, which stands for
 // the default.
-func (s *entityFlags) addTo(question map[string]any) {
+func (s *entityPropertyFlags) addTo(question map[string]any) {
 	s.flags.Visit(func(f *pflag.Flag) {
 		name, ok := s.names[f.Name]
 		if !ok {
@@ -76,7 +76,7 @@ func (s *entityFlags) addTo(question map[string]any) {
 func queueCreateCommand() *cobra.Command {
 	var c cli.ServerFlags
 	var topic, sessions, duplicates bool
-	var settings *entityFlags
+	var settings *entityPropertyFlags
 	cmd := queueCall(&c, "create PATH", "Create a queue, a topic or a subscription",
 		func(cmd *cobra.Command, args []string) error {
 			question := map[string]any{}
@@ -105,7 +105,7 @@ func queueCreateCommand() *cobra.Command {
 
 func queueSetCommand() *cobra.Command {
 	var c cli.ServerFlags
-	var settings *entityFlags
+	var settings *entityPropertyFlags
 	cmd := queueCall(&c, "set PATH", "Change settings of a queue, a topic or a subscription",
 		func(cmd *cobra.Command, _ []string) error {
 			question := map[string]any{}

@@ -103,7 +103,7 @@ func (c *requestLogFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	return sendAndPrint(cmd, &c.ServerFlags, http.MethodGet, requestsPath+"?"+c.query().Encode(), nil,
 		func(out io.Writer, page laboratory.LoggedRequests) error {
-			return (&requestTable{out: out}).print(lastAttempts(page.Requests))
+			return (&requestTableWriter{out: out}).print(lastAttempts(page.Requests))
 		})
 }
 
@@ -138,7 +138,7 @@ func (c *requestLogFlags) query() url.Values {
 
 // followAll prints requests as they arrive.
 func (c *requestLogFlags) followAll(cmd *cobra.Command) error {
-	t := &requestTable{out: cmd.OutOrStdout()}
+	t := &requestTableWriter{out: cmd.OutOrStdout()}
 	for q := c.query(); ; q.Set("wait", strconv.Itoa(requestsPoll)) {
 		page, err := c.page(cmd.Context(), q)
 		if err != nil && errors.Is(err, context.Canceled) {
@@ -158,7 +158,7 @@ func (c *requestLogFlags) followAll(cmd *cobra.Command) error {
 }
 
 // printNew prints new requests. With --json it prints one object per line.
-func (c *requestLogFlags) printNew(t *requestTable, list []laboratory.LoggedRequest) error {
+func (c *requestLogFlags) printNew(t *requestTableWriter, list []laboratory.LoggedRequest) error {
 	if !c.JSON {
 		return t.print(list)
 	}

@@ -10,20 +10,21 @@ import (
 	"github.com/mayflydb/mayfly/internal/laboratory"
 )
 
-// requestTable prints requests as lines of at most 80 columns.
-type requestTable struct {
+// requestTableWriter prints requests as lines of at most 80 columns.
+type requestTableWriter struct {
 	out           io.Writer
 	headerPrinted bool
 }
 
-// The widths of the columns of a requestTable, in terminal columns. The last column gets the rest of 80.
+// The widths of the columns of a requestTableWriter, in terminal columns. The last column gets the rest of
+// 80.
 const (
 	requestColumns = "%-5s %-8s %-8s %8s %7s %-13s %s\n"
 	operationWidth = 13
 	subjectWidth   = 24
 )
 
-func (t *requestTable) print(list []laboratory.LoggedRequest) error {
+func (t *requestTableWriter) print(list []laboratory.LoggedRequest) error {
 	if !t.headerPrinted {
 		t.headerPrinted = true
 		if _, err := fmt.Fprintf(t.out, requestColumns, "id", "time", "status", "ms", "RU", "operation",

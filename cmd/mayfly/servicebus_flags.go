@@ -13,7 +13,7 @@ import (
 // servicebusFlags are the Service Bus settings as the user gave them.
 type servicebusFlags struct {
 	on     bool
-	ports  []servicebusPort
+	ports  []servicebusPortFlag
 	keys   []string
 	signed []access.Key // keys, parsed
 	config string
@@ -21,9 +21,9 @@ type servicebusFlags struct {
 	crossEntity bool
 }
 
-// servicebusPort is one Service Bus port. All ports answer all of Service Bus's protocols; they differ in
+// servicebusPortFlag is one Service Bus port. All ports answer all of Service Bus's protocols; they differ in
 // the number that clients expect.
-type servicebusPort struct {
+type servicebusPortFlag struct {
 	flag, usage string
 	what        string // in the greeting
 	secure      bool   // for clients that use only TLS
@@ -36,7 +36,7 @@ type servicebusPort struct {
 func (f *servicebusFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.on, "servicebus", false,
 		"also serve Service Bus: queues and topics over AMQP, HTTP and WebSockets")
-	f.ports = []servicebusPort{
+	f.ports = []servicebusPortFlag{
 		{flag: "servicebus-port", value: "5672", what: "messages",
 			usage: "port of Service Bus on which emulator clients send and receive"},
 		{flag: "servicebus-admin-port", value: "5300", what: "management",

@@ -117,9 +117,9 @@ func (h *firstSetOnlyTxn) Set(key, value []byte) {
 	}
 }
 
-// lsnResetEngine is a deliberately broken engine: when it is opened, it issues the LSNs of each scope (a
+// lsnRestartingEngine is a deliberately broken engine: when it is opened, it issues the LSNs of each scope (a
 // key prefix with its own sequence of LSNs) from the first one again.
-type lsnResetEngine struct{ *Engine }
+type lsnRestartingEngine struct{ *Engine }
 
 func newLSNResetEngine(t *testing.T) func(e *Engine) engine.Engine {
 	return func(e *Engine) engine.Engine {
@@ -128,7 +128,7 @@ func newLSNResetEngine(t *testing.T) func(e *Engine) engine.Engine {
 				t.Fatal(err)
 			}
 		}
-		return lsnResetEngine{e}
+		return lsnRestartingEngine{e}
 	}
 }
 

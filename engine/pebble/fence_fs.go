@@ -176,7 +176,7 @@ func (f *writeErrorFenceFS) created(file vfs.File, err error, name string,
 	}
 	switch {
 	case err == nil:
-		return &fencedFile{File: file, fence: f, kind: k}, nil
+		return &writeErrorFenceFile{File: file, fence: f, kind: k}, nil
 	case k == critical:
 		f.trip(err)
 		return f.createInScratch(name, k)
@@ -220,7 +220,7 @@ func (f *writeErrorFenceFS) OpenDir(name string) (vfs.File, error) {
 	if f.PathDir(f.PathJoin(name, "x")) == f.dir {
 		k = critical
 	}
-	return &fencedFile{File: dir, fence: f, kind: k}, nil
+	return &writeErrorFenceFile{File: dir, fence: f, kind: k}, nil
 }
 
 // logNumber returns the number of a log file. log is false if the file is not a log of the data.
@@ -289,8 +289,8 @@ func (f *writeErrorFenceFS) OpenReadWrite(name string, category vfs.DiskWriteCat
 
 func (f *writeErrorFenceFS) Unwrap() vfs.FS { return f.FS }
 
-// fencedFile is a file on disk that is open for writing, or a directory.
-type fencedFile struct {
+// writeErrorFenceFile is a file on disk that is open for writing, or a directory.
+type writeErrorFenceFile struct {
 	vfs.File
 	fence *writeErrorFenceFS
 	kind  fileCriticality
@@ -299,7 +299,7 @@ type fencedFile struct {
 // do runs op, a write or a sync of the file. If an error on this kind of file would make Pebble end the
 // process, do hides the error: it cuts off the disk and returns nil. Once the disk is cut off, do no longer
 // runs op.
-func (f *fencedFile) do(op func() error) error {
+func (f *writeErrorFenceFile) do(op func() error) error {
 	if err := f.fence.err(); err != nil {
 		if f.kind == critical {
 			return nil
@@ -317,7 +317,7 @@ func (f *fencedFile) do(op func() error) error {
 	return err
 }
 
-func (f *fencedFile) Write(p []byte) (n int, err error) {
+func (f *writeErrorFenceFile) Write(p []byte) (n int, err error) {
 	err = f.do(func() error { n, err = f.File.Write(p); return err })
 	if err == nil {
 		n = len(p) // also if the fence dropped the write
@@ -325,7 +325,7 @@ func (f *fencedFile) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-func (f *fencedFile) WriteAt(p []byte, off int64) (n int, err error) {
+func (f *writeErrorFenceFile) WriteAt(p []byte, off int64) (n int, err error) {
 	err = f.do(func() error { n, err = f.File.WriteAt(p, off); return err })
 	if err == nil {
 		n = len(p)
@@ -333,16 +333,16 @@ func (f *fencedFile) WriteAt(p []byte, off int64) (n int, err error) {
 	return n, err
 }
 
-func (f *fencedFile) Sync() error     { return f.do(f.File.Sync) }
-func (f *fencedFile) SyncData() error { return f.do(f.File.SyncData) }
+func (f *writeErrorFenceFile) Sync() error     { return f.do(f.File.Sync) }
+func (f *writeErrorFenceFile) SyncData() error { return f.do(f.File.SyncData) }
 
-func (f *fencedFile) SyncTo(length int64) (full bool, err error) {
+func (f *writeErrorFenceFile) SyncTo(length int64) (full bool, err error) {
 	err = f.do(func() error { full, err = f.File.SyncTo(length); return err })
 	return full, err
 }
 
 // Preallocate is a hint: Pebble ignores its error.
-func (f *fencedFile) Preallocate(offset, length int64) error {
+func (f *writeErrorFenceFile) Preallocate(offset, length int64) error {
 	if f.fence.tripped() {
 		return nil
 	}
@@ -351,7 +351,7 @@ func (f *fencedFile) Preallocate(offset, length int64) error {
 
 // Close closes the file. A failure counts as a failed write, because Close may be the first call that reports
 // one.
-func (f *fencedFile) Close() error {
+func (f *writeErrorFenceFile) Close() error {
 	err := f.File.Close()
 	if err != nil && f.kind == critical {
 		f.fence.trip(err)

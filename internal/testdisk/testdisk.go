@@ -70,8 +70,9 @@ func New(t testing.TB) *EngineStorage {
 	return &EngineStorage{t: t, fs: vfs.NewMem(), memory: true}
 }
 
-// Empty returns another empty disk, like that of New. It is removed together with d, so everything that a
-// test closes after New is closed before.
+// Empty returns another empty storage, like that of New. Both are removed when the cleanup of New runs at the
+// end of the test. Cleanups that the test registers after New run before that, so an engine that they close
+// still has its storage.
 func (d *EngineStorage) Empty() *EngineStorage {
 	if d.schema != "" {
 		return &EngineStorage{t: d.t, schema: pgschema.Beside(d.schema)}
