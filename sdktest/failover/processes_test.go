@@ -65,14 +65,18 @@ func eventually(t *testing.T, within time.Duration, what string, holds func() bo
 
 var nextPort atomic.Int32
 
-// freePort returns a port that nobody listens on and that no other call returns.
+// freePort returns a port that nobody listens on and that no other call returns. A port is also free while its
+// server restarts, so each process begins at another port: otherwise the clients of a test could reach the
+// server of a process that runs at the same time.
 func freePort(t *testing.T) int {
 	t.Helper()
+	const first, count = 22_100, 10_000 // below the ports that Linux gives to outgoing connections
 	for {
-		port := 22_100 + int(nextPort.Add(1))
-		if port > 23_000 {
+		n := int(nextPort.Add(1))
+		if n > count {
 			t.Fatal("no port is free")
 		}
+		port := first + (os.Getpid()*997+n)%count
 		ln, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 		if err == nil {
 			must(t, ln.Close())
