@@ -145,14 +145,14 @@ func roundTrips(b *testing.B, h http.Handler, request, body []byte) {
 	}
 }
 
-// benchConn is a client's connection to a server that serves only this client.
-type benchConn struct {
+// benchClientConn is a client's connection to a server that serves only this client.
+type benchClientConn struct {
 	net.Conn
 	in []byte
 }
 
 // newBenchConn serves h on a port until the test ends, and connects to it.
-func newBenchConn(tb testing.TB, h http.Handler) *benchConn {
+func newBenchConn(tb testing.TB, h http.Handler) *benchClientConn {
 	tb.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -165,11 +165,11 @@ func newBenchConn(tb testing.TB, h http.Handler) *benchConn {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { _ = conn.Close(); _ = server.Close(); <-done })
-	return &benchConn{conn, make([]byte, 16<<10)}
+	return &benchClientConn{conn, make([]byte, 16<<10)}
 }
 
 // roundTrip sends a request and reads its response up to body, the expected end.
-func (c *benchConn) roundTrip(tb testing.TB, request, body []byte) {
+func (c *benchClientConn) roundTrip(tb testing.TB, request, body []byte) {
 	if _, err := c.Write(request); err != nil {
 		tb.Fatal(err)
 	}

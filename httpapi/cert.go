@@ -52,18 +52,18 @@ const (
 // shared is the place where several servers keep a common authority. It is nil if there is only one server.
 // A common authority has precedence over the one in dir, which is replaced by a copy of it. If there is no
 // common authority yet, the one in dir becomes the common authority.
-func Certificate(dir string, hosts []string, shared UpdateCertAuthorityFunc) (cert tls.Certificate,
+func Certificate(dir string, hosts []string, shared UpdateSharedCertAuthorityFunc) (cert tls.Certificate,
 	pemText []byte,
 	path string, err error) {
 	return certificateAt(dir, hosts, shared, ttl.SystemClock{}.Now())
 }
 
-// UpdateCertAuthorityFunc reads and replaces the authority that several servers have in common. It calls fn
-// with the stored certificate and key as PEM text, or nil if there are none, and stores the result of fn
-// unless that is nil. It may call fn more than once; the last call counts.
-type UpdateCertAuthorityFunc func(fn func(stored []byte) ([]byte, error)) error
+// UpdateSharedCertAuthorityFunc reads and replaces the authority that several servers have in common. It
+// calls fn with the stored certificate and key as PEM text, or nil if there are none, and stores the result
+// of fn unless that is nil. It may call fn more than once; the last call counts.
+type UpdateSharedCertAuthorityFunc func(fn func(stored []byte) ([]byte, error)) error
 
-func certificateAt(dir string, hosts []string, shared UpdateCertAuthorityFunc,
+func certificateAt(dir string, hosts []string, shared UpdateSharedCertAuthorityFunc,
 	now time.Time) (cert tls.Certificate,
 	pemText []byte, path string, err error) {
 	a, path, err := authorityAt(dir, hosts, shared, now)
@@ -85,7 +85,8 @@ type certAuthority struct {
 
 // authorityAt returns the authority that is shared or stored in dir, or makes a new one. It stores a new one
 // unless dir is empty.
-func authorityAt(dir string, hosts []string, shared UpdateCertAuthorityFunc, now time.Time) (a *certAuthority,
+func authorityAt(dir string, hosts []string, shared UpdateSharedCertAuthorityFunc,
+	now time.Time) (a *certAuthority,
 	path string, err error) {
 	var stored *certAuthority
 	if dir != "" {
@@ -293,8 +294,8 @@ func hostNetwork(ip net.IP) *net.IPNet {
 
 // serverCertificate makes a certificate for hosts, signed by authority. The authority follows it in the
 // chain.
-func serverCertificate(authority tls.Certificate, hosts []string, now time.Time) (cert tls.Certificate,
-	err error) {
+func serverCertificate(authority tls.Certificate, hosts []string,
+	now time.Time) (cert tls.Certificate, err error) {
 	template := &x509.Certificate{
 		// must differ from the authority's subject
 		Subject:               pkix.Name{CommonName: hosts[0], Organization: []string{"Mayfly server"}},
@@ -326,8 +327,8 @@ func serverCertificate(authority tls.Certificate, hosts []string, now time.Time)
 
 // sign makes a key and a certificate for it. The certificate is signed by authority, or by itself if that is
 // nil.
-func sign(template *x509.Certificate, authority *tls.Certificate) (raw []byte, key *ecdsa.PrivateKey,
-	err error) {
+func sign(template *x509.Certificate,
+	authority *tls.Certificate) (raw []byte, key *ecdsa.PrivateKey, err error) {
 	if key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
 		return nil, nil, fmt.Errorf("httpapi: cannot make a key: %w", err)
 	}

@@ -21,11 +21,11 @@ type pagedReadCase struct {
 	next     string
 	rows     []string // all of them, in order
 	all      []string // those that there would be without OFFSET, TOP and LIMIT
-	tokens   []pageContinuation
+	tokens   []continuationAfterRows
 }
 
-// pageContinuation is a continuation token and the number of rows that precede it.
-type pageContinuation struct {
+// continuationAfterRows is a continuation token and the number of rows that precede it.
+type continuationAfterRows struct {
 	token string
 	rows  int
 }
@@ -34,7 +34,7 @@ type pageContinuation struct {
 // is the page size. ok is false if the server refuses the token. If ends is not nil, each new token is
 // appended to it.
 func (p *pagedReadCase) read(w *testServer, token string, size int,
-	ends *[]pageContinuation) (rows []string, ok bool) {
+	ends *[]continuationAfterRows) (rows []string, ok bool) {
 	w.t.Helper()
 	whole := token == ""
 	for page := 0; page == 0 || token != ""; page++ {
@@ -58,7 +58,7 @@ func (p *pagedReadCase) read(w *testServer, token string, size int,
 		}
 		rows = append(rows, a.rows(p.key)...)
 		if token = a.header.Get(p.next); token != "" && ends != nil {
-			*ends = append(*ends, pageContinuation{token, len(rows)})
+			*ends = append(*ends, continuationAfterRows{token, len(rows)})
 		}
 	}
 	return rows, true
@@ -152,13 +152,13 @@ var innerToken = regexp.MustCompile(`"token":"([^"]*)"`)
 // forge returns a continuation token for p: an unchanged or randomly changed token of p or of another
 // request in list. from and end say which token it was made from.
 func (g *requestGenerator) forge(list []*pagedReadCase,
-	p *pagedReadCase) (token string, from *pagedReadCase, end pageContinuation) {
+	p *pagedReadCase) (token string, from *pagedReadCase, end continuationAfterRows) {
 	from = p
 	if g.in(3) {
 		from = list[g.n(len(list))]
 	}
 	if len(from.tokens) == 0 {
-		return "AQAAAA", from, pageContinuation{}
+		return "AQAAAA", from, continuationAfterRows{}
 	}
 	end = from.tokens[g.n(len(from.tokens))]
 	token = end.token

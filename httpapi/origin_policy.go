@@ -26,8 +26,9 @@ import (
 //
 // The rules also apply if the key is secret, since keys are sometimes part of a page's source.
 
-// originPolicy says for which hosts the server accepts requests, and pages of which origins may use it.
-type originPolicy struct {
+// hostAndOriginPolicy says for which hosts the server accepts requests, and pages of which origins may use
+// it.
+type hostAndOriginPolicy struct {
 	hosts        map[string]bool // names in lower case, and addresses
 	wildcards    []string        // ".example.com" for *.example.com
 	everyAddress bool            // any IP address is accepted as an address of this server
@@ -35,10 +36,10 @@ type originPolicy struct {
 	everyOrigin  bool
 }
 
-// newOriginPolicy makes an originPolicy from the options. It returns an error if an origin or a host is
-// invalid.
-func newOriginPolicy(o *Options) (n originPolicy, err error) {
-	n = originPolicy{hosts: make(map[string]bool), origins: make(map[string]bool)}
+// newHostAndOriginPolicy makes a hostAndOriginPolicy from the options. It returns an error if an origin or a
+// host is invalid.
+func newHostAndOriginPolicy(o *Options) (n hostAndOriginPolicy, err error) {
+	n = hostAndOriginPolicy{hosts: make(map[string]bool), origins: make(map[string]bool)}
 	all := allHosts(o.Hosts)
 	if o.Advertise != "" {
 		if u, err := url.Parse(o.Advertise); err == nil {
@@ -100,7 +101,7 @@ func CheckHosts(hosts []string) error {
 
 // allowsHost reports whether a Host (or :authority) is one of this server's. An empty one is accepted,
 // because browsers always send one.
-func (n *originPolicy) allowsHost(authority string) bool {
+func (n *hostAndOriginPolicy) allowsHost(authority string) bool {
 	host, ok := hostOf(authority)
 	if authority == "" || ok && n.hosts[host] {
 		return true
@@ -120,7 +121,7 @@ func (n *originPolicy) allowsHost(authority string) bool {
 }
 
 // allowsOrigin reports whether scripts of an origin may use this server. host is the Host of their request.
-func (n *originPolicy) allowsOrigin(origin, host string) bool {
+func (n *hostAndOriginPolicy) allowsOrigin(origin, host string) bool {
 	origin, ok := normalOrigin(origin)
 	if n.everyOrigin || ok && n.origins[origin] {
 		return true

@@ -21,7 +21,7 @@ import (
 // newLabHandler returns the handler of Mayfly's own API: package laboratory with its router.
 func (s *Server) newLabHandler() http.Handler {
 	lab := laboratory.New(s.db, laboratory.Options{
-		Wire: mayflyAPIAdapter{}, Wall: s.opt.Wall, Classify: labFailure, Draining: s.draining.Done(),
+		Wire: mayflyAPIRequestIO{}, Wall: s.opt.Wall, Classify: labFailure, Draining: s.draining.Done(),
 		Trusted: func(ec echo.Context) bool { return s.authorise(callOf(ec)) == nil },
 		Ready:   s.opt.Ready, CertPEM: s.opt.CertPEM,
 		Webhooks: s.opt.Webhooks, CheckWebhook: s.opt.CheckWebhook, Queues: s.opt.Queues,
@@ -135,16 +135,16 @@ func labFailure(err error) laboratory.ErrorResponse {
 	return laboratory.ErrorResponse{Status: f.Status, Substatus: f.Substatus, Message: f.Message}
 }
 
-// mayflyAPIAdapter implements laboratory.ServerRequestIO: the functions of this server that package
+// mayflyAPIRequestIO implements laboratory.ServerRequestIO: the functions of this server that package
 // laboratory uses.
-type mayflyAPIAdapter struct{}
+type mayflyAPIRequestIO struct{}
 
 // Body implements route.RequestIO, a part of laboratory.ServerRequestIO: it returns the body of the request.
-func (mayflyAPIAdapter) Body(ec echo.Context) []byte { return callOf(ec).req.Body }
+func (mayflyAPIRequestIO) Body(ec echo.Context) []byte { return callOf(ec).req.Body }
 
 // Enter implements laboratory.ServerRequestIO: it opens the container that the request's path names and sets
 // it as the owner in the response. It ignores the other arguments, which are the same container.
-func (mayflyAPIAdapter) Enter(ec echo.Context, _ *store.Database, _ *store.Container) error {
+func (mayflyAPIRequestIO) Enter(ec echo.Context, _ *store.Database, _ *store.Container) error {
 	c := callOf(ec)
 	_, err := c.srv.ops.Container(c.ctx(), &c.req, &c.ans)
 	return err
@@ -152,23 +152,23 @@ func (mayflyAPIAdapter) Enter(ec echo.Context, _ *store.Database, _ *store.Conta
 
 // Reserve implements laboratory.ServerRequestIO: it waits until there is memory for a large response and
 // reserves it.
-func (mayflyAPIAdapter) Reserve(ec echo.Context) error {
+func (mayflyAPIRequestIO) Reserve(ec echo.Context) error {
 	c := callOf(ec)
 	return c.srv.ops.HoldPage(c.ctx(), &c.req, &c.ans)
 }
 
 // Charge implements route.RequestIO, a part of laboratory.ServerRequestIO: it adds the cost of an operation,
 // and its LSN (log sequence number), to the response.
-func (mayflyAPIAdapter) Charge(ec echo.Context, r store.Receipt) {
+func (mayflyAPIRequestIO) Charge(ec echo.Context, r store.Receipt) {
 	c := callOf(ec)
 	c.srv.ops.Receipt(c.ctx(), &c.req, &c.ans, r)
 }
 
 // Answer implements route.RequestIO, a part of laboratory.ServerRequestIO: it sends a response with a status
 // and a body.
-func (mayflyAPIAdapter) Answer(ec echo.Context, status int, body []byte) error {
+func (mayflyAPIRequestIO) Answer(ec echo.Context, status int, body []byte) error {
 	return callOf(ec).json(status, body)
 }
 
 // Stream implements laboratory.ServerRequestIO: it sets the headers of a response whose body is streamed.
-func (mayflyAPIAdapter) Stream(ec echo.Context) { callOf(ec).setHead() }
+func (mayflyAPIRequestIO) Stream(ec echo.Context) { callOf(ec).setHead() }

@@ -36,8 +36,8 @@ func (w *testServer) pipeline(path string, page int, headers ...string) *merging
 		ranges: feed.at("PartitionKeyRanges").Array()}
 }
 
-// planInfo is the part of a query plan that says how a client must merge the rows of ranges.
-type planInfo struct {
+// receivedQueryPlanInfo is the part of a query plan that says how a client must merge the rows of ranges.
+type receivedQueryPlanInfo struct {
 	DistinctType                                            string
 	Top, Offset, Limit                                      *int
 	OrderBy, GroupByExpressions, GroupByAliases, Aggregates []string
@@ -47,11 +47,12 @@ type planInfo struct {
 	DCountInfo                                              *struct{ DCountAlias string }
 }
 
-type queryPlan struct {
-	QueryInfo             *planInfo
+// receivedQueryPlan is the response to a request for a query plan, as a client decodes it.
+type receivedQueryPlan struct {
+	QueryInfo             *receivedQueryPlanInfo
 	HybridSearchQueryInfo *struct {
 		GlobalStatisticsQuery    string
-		ComponentQueryInfos      []*planInfo
+		ComponentQueryInfos      []*receivedQueryPlanInfo
 		ComponentWeights         []float64
 		Skip, Take               *int
 		RequiresGlobalStatistics bool
@@ -73,7 +74,7 @@ func (p *mergingClient) result(text, params string) ([]jsondoc.Value, error) {
 	if a.code != 200 {
 		return nil, receivedErrorResponse{a}
 	}
-	var plan queryPlan
+	var plan receivedQueryPlan
 	if err := json.Unmarshal(a.body, &plan); err != nil {
 		return nil, err
 	}
@@ -100,7 +101,7 @@ func queryBody(text, params string) string {
 
 // gather queries all ranges that the plan names and returns their rows in order. text is the rewritten
 // query.
-func (p *mergingClient) gather(plan *queryPlan, info *planInfo,
+func (p *mergingClient) gather(plan *receivedQueryPlan, info *receivedQueryPlanInfo,
 	text, params string) ([]jsondoc.Value, error) {
 	text = strings.ReplaceAll(text, "{documentdb-formattableorderbyquery-filter}", "true")
 	var rows []jsondoc.Value
@@ -155,7 +156,7 @@ func (p *mergingClient) drain(text, params string, scope ...string) (rows []json
 
 // compare orders rows by their orderByItems, like the .NET client, then by rid, descending if the first
 // item is. In vector searches, undefined items come last.
-func (info *planInfo) compare(a, b jsondoc.Value) int {
+func (info *receivedQueryPlanInfo) compare(a, b jsondoc.Value) int {
 	x, y := elements(a.Member("orderByItems")), elements(b.Member("orderByItems"))
 	for i, direction := range info.OrderBy {
 		v, w := x[i].Member("item"), y[i].Member("item")
@@ -202,7 +203,7 @@ func ridNumber(row jsondoc.Value) uint64 {
 
 // finish computes a query's result from the rows of all ranges: aggregates, groups, DISTINCT, OFFSET and
 // LIMIT. The stages are in the order of the .NET client.
-func (info *planInfo) finish(rows []jsondoc.Value) ([]jsondoc.Value, error) {
+func (info *receivedQueryPlanInfo) finish(rows []jsondoc.Value) ([]jsondoc.Value, error) {
 	if len(info.OrderBy) > 0 {
 		rows = info.payloads(rows)
 	}
@@ -248,7 +249,7 @@ func (info *planInfo) finish(rows []jsondoc.Value) ([]jsondoc.Value, error) {
 
 // payloads returns the "payload" of each row, that is, the row of the original query without the values
 // that were needed only for merging.
-func (info *planInfo) payloads(rows []jsondoc.Value) []jsondoc.Value {
+func (info *receivedQueryPlanInfo) payloads(rows []jsondoc.Value) []jsondoc.Value {
 	var list []jsondoc.Value
 	for _, row := range rows {
 		payload := row.Member("payload")
@@ -263,7 +264,7 @@ func (info *planInfo) payloads(rows []jsondoc.Value) []jsondoc.Value {
 
 // single merges the rows of SELECT VALUE with one aggregate. The row of each range is an array of one
 // element.
-func (info *planInfo) single(rows []jsondoc.Value) ([]jsondoc.Value, error) {
+func (info *receivedQueryPlanInfo) single(rows []jsondoc.Value) ([]jsondoc.Value, error) {
 	merged := newAggregateMerger(info.Aggregates[0])
 	for _, row := range rows {
 		if err := merged.add(elements(row)[0]); err != nil {
@@ -282,7 +283,7 @@ func defined(v jsondoc.Value) []jsondoc.Value {
 
 // group merges the groups of GROUP BY from all ranges, with their aggregates. Without GROUP BY all rows
 // are one group.
-func (info *planInfo) group(rows []jsondoc.Value) ([]jsondoc.Value, error) {
+func (info *receivedQueryPlanInfo) group(rows []jsondoc.Value) ([]jsondoc.Value, error) {
 	type bucket struct {
 		payload jsondoc.Value
 		merged  map[string]*aggregateMerger

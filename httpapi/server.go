@@ -26,7 +26,7 @@ type Server struct {
 	db          *store.DB
 	log         *slog.Logger
 	auth        *authorizer
-	origins     originPolicy
+	origins     hostAndOriginPolicy
 	consistency cosmos.Consistency
 	ops         *cosmos.Service
 	labHandler  http.Handler // Mayfly's own API
@@ -80,7 +80,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	near, err := newOriginPolicy(&o)
+	near, err := newHostAndOriginPolicy(&o)
 	if err != nil {
 		return nil, err
 	}

@@ -53,7 +53,7 @@ type rowCacheShard struct {
 	hand  int                   // index in ring of the row that is considered next for eviction
 	size  int64
 	limit int64
-	slots [rowSlots]rowCommitState
+	slots [rowSlots]hashSlotCommitState
 	// offered has a bit for each hash of a key that was offered lately, and count is their number. A value is
 	// stored when it is offered for the second time, so that a query that reads many documents once does not
 	// evict the others.
@@ -70,9 +70,10 @@ type cachedRow struct {
 	used  bool // since the hand passed
 }
 
-// rowCommitState has the state of the commits that change the keys which share the slot by their hash: the
-// number of those that are about to become visible (pending), and the epoch of the last one that has ended.
-type rowCommitState struct {
+// hashSlotCommitState has the state of the commits that change the keys which share the slot by their hash:
+// the number of those that are about to become visible (pending), and the epoch of the last one that has
+// ended.
+type hashSlotCommitState struct {
 	pending int
 	changed uint64 // epoch of the last commit that has ended
 }
@@ -97,7 +98,7 @@ func (c *rowCache) hash(key []byte) (hash uint64, ok bool) {
 }
 
 // lock returns the locked shard and the slot of the keys with a hash.
-func (c *rowCache) lock(hash uint64) (*rowCacheShard, *rowCommitState) {
+func (c *rowCache) lock(hash uint64) (*rowCacheShard, *hashSlotCommitState) {
 	s := &c.shards[hash%rowShards]
 	s.mu.Lock()
 	return s, &s.slots[hash/rowShards%rowSlots]
@@ -105,7 +106,7 @@ func (c *rowCache) lock(hash uint64) (*rowCacheShard, *rowCommitState) {
 
 // shows reports whether all changes so far of the keys of the slot are in a snapshot that was opened after
 // the epoch (a count of ended commits) was read.
-func (s *rowCommitState) shows(epoch uint64) bool { return s.pending == 0 && s.changed <= epoch }
+func (s *hashSlotCommitState) shows(epoch uint64) bool { return s.pending == 0 && s.changed <= epoch }
 
 // get returns the cached value of a key, or false. epoch is the count of ended commits that the reader
 // read before it opened its snapshot; get returns a value only if it is also that in the snapshot.
@@ -227,7 +228,7 @@ func (c *rowCache) end(hashes []uint64, all bool) {
 }
 
 // end ends a pending commit.
-func (s *rowCommitState) end(epoch uint64) {
+func (s *hashSlotCommitState) end(epoch uint64) {
 	s.pending--
 	s.changed = max(s.changed, epoch)
 }

@@ -29,17 +29,17 @@ type txn struct {
 	ranges    int
 	rows      []uint64 // hashes of the changed keys of which the row cache holds values
 	relaxed   bool
-	marks     []pendingScopeMark // set by this transaction
-	err       error              // first error of a method that returns none
+	marks     []uncommittedScopeMark // set by this transaction
+	err       error                  // first error of a method that returns none
 
 	committing bool
 }
 
 var _ engine.Txn = (*txn)(nil)
 
-// pendingScopeMark is the mark of a scope, a number by which callers notice that their caches are
+// uncommittedScopeMark is the mark of a scope, a number by which callers notice that their caches are
 // outdated, that a transaction has set and not committed yet.
-type pendingScopeMark struct {
+type uncommittedScopeMark struct {
 	scope *scopeState
 	mark  uint64
 }
@@ -301,7 +301,7 @@ func (t *txn) RaiseLSN(key []byte, first uint64) {
 // change it when others must discard what they have cached about the scope: see engine.TxnControl.
 func (t *txn) SetMark(key []byte, mark uint64) {
 	s := t.e.scopes.get(key)
-	t.marks = append(t.marks, pendingScopeMark{s, mark})
+	t.marks = append(t.marks, uncommittedScopeMark{s, mark})
 	if mark == 0 {
 		t.fail(t.write().Delete(engine.MarkKey(key), nil))
 	} else {

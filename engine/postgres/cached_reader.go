@@ -81,9 +81,9 @@ type querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
-// cachedReader reads one consistent state: that of a View, or that of an Update without the Update's own
-// writes. It caches what has been read. Its methods are safe for concurrent use.
-type cachedReader struct {
+// cachingSnapshotReader reads one consistent state: that of a View, or that of an Update without the Update's
+// own writes. It caches what has been read. Its methods are safe for concurrent use.
+type cachingSnapshotReader struct {
 	ctx context.Context // of the caller
 	e   *Engine
 
@@ -99,13 +99,13 @@ type cachedReader struct {
 
 // find reads those of the keys that are not in the cache yet into the cache. It stops when it has read
 // values of engine.ManyBytes bytes together.
-func (s *cachedReader) find(keys [][]byte) error {
+func (s *cachingSnapshotReader) find(keys [][]byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.findLocked(keys)
 }
 
-func (s *cachedReader) findLocked(keys [][]byte) error {
+func (s *cachingSnapshotReader) findLocked(keys [][]byte) error {
 	var missing [][]byte
 	asked := map[string]bool{}
 	for _, key := range keys {
@@ -128,7 +128,7 @@ func (s *cachedReader) findLocked(keys [][]byte) error {
 
 // readLocked reads keys by one statement: the first ones, until their values have room bytes together, but
 // at least one. It returns how many keys are now in the cache, and the size of their values.
-func (s *cachedReader) readLocked(keys [][]byte, room int) (read, bytes int, err error) {
+func (s *cachingSnapshotReader) readLocked(keys [][]byte, room int) (read, bytes int, err error) {
 	sql, args := rowsOf(keys, room)
 	rows, err := s.rowsLocked(sql+withTime, args...)
 	if err != nil {
@@ -143,13 +143,13 @@ func (s *cachedReader) readLocked(keys [][]byte, room int) (read, bytes int, err
 }
 
 // rows runs a statement that returns rows of a key and a value, and returns them.
-func (s *cachedReader) rows(sql string, args ...any) ([]keyValue, error) {
+func (s *cachingSnapshotReader) rows(sql string, args ...any) ([]keyValue, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.rowsLocked(sql, args...)
 }
 
-func (s *cachedReader) rowsLocked(sql string, args ...any) (rows []keyValue, err error) {
+func (s *cachingSnapshotReader) rowsLocked(sql string, args ...any) (rows []keyValue, err error) {
 	err = s.readyLocked()
 	if err != nil {
 		return nil, err
@@ -165,7 +165,7 @@ func (s *cachedReader) rowsLocked(sql string, args ...any) (rows []keyValue, err
 }
 
 // one runs a statement with one row of one column, and stores the column in to.
-func (s *cachedReader) one(to any, sql string, args ...any) error {
+func (s *cachingSnapshotReader) one(to any, sql string, args ...any) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.readyLocked(); err != nil {
@@ -189,7 +189,7 @@ func (s *cachedReader) one(to any, sql string, args ...any) error {
 }
 
 // readyLocked must be called before each statement. It acquires the connection before the first one.
-func (s *cachedReader) readyLocked() error {
+func (s *cachingSnapshotReader) readyLocked() error {
 	if s.failed != nil {
 		return s.failed
 	}
@@ -212,7 +212,7 @@ func (s *cachedReader) readyLocked() error {
 }
 
 // failLocked records the error of a statement, after which all reads fail.
-func (s *cachedReader) failLocked(err error) error {
+func (s *cachingSnapshotReader) failLocked(err error) error {
 	if !errors.Is(err, errRow) {
 		err = toEngine(err)
 	}
@@ -221,7 +221,7 @@ func (s *cachedReader) failLocked(err error) error {
 }
 
 // get returns the value of a key, or nil if the key is absent.
-func (s *cachedReader) get(key []byte) ([]byte, error) {
+func (s *cachingSnapshotReader) get(key []byte) ([]byte, error) {
 	if len(key) == 0 {
 		return nil, nil
 	}
@@ -235,7 +235,7 @@ func (s *cachedReader) get(key []byte) ([]byte, error) {
 
 // cached returns the cached value of a key, nil if the key is absent. known is false if the key is not in the
 // cache.
-func (s *cachedReader) cached(key []byte) (value []byte, known bool) {
+func (s *cachingSnapshotReader) cached(key []byte) (value []byte, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	value, known = s.known[string(key)]
@@ -246,13 +246,13 @@ func (s *cachedReader) cached(key []byte) (value []byte, known bool) {
 func clip(v []byte) []byte { return v[:len(v):len(v)] }
 
 // remember stores rows in the cache. Keys without a row are recorded as absent.
-func (s *cachedReader) remember(keys [][]byte, rows []keyValue) {
+func (s *cachingSnapshotReader) remember(keys [][]byte, rows []keyValue) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.rememberLocked(keys, rows)
 }
 
-func (s *cachedReader) rememberLocked(keys [][]byte, rows []keyValue) {
+func (s *cachingSnapshotReader) rememberLocked(keys [][]byte, rows []keyValue) {
 	for _, key := range keys {
 		s.known[string(key)] = nil
 	}
@@ -261,17 +261,18 @@ func (s *cachedReader) rememberLocked(keys [][]byte, rows []keyValue) {
 	}
 }
 
-// share returns a cachedReader of the same database state, for one function of a group of Updates that run in
-// one database transaction. It shares the cache with s but has its own context and iterators.
-func (s *cachedReader) share(ctx context.Context) *cachedReader {
-	return &cachedReader{ctx: ctx, e: s.e, q: s.q, known: s.known, now: s.now, failed: s.failed}
+// share returns a cachingSnapshotReader of the same database state, for one function of a group of Updates
+// that run in one database transaction. It shares the cache with s but has its own context and iterators.
+func (s *cachingSnapshotReader) share(ctx context.Context) *cachingSnapshotReader {
+	return &cachingSnapshotReader{ctx: ctx, e: s.e, q: s.q, known: s.known, now: s.now, failed: s.failed}
 }
 
-// adopt makes the reads of s fail with the error, if any, of a cachedReader that s.share has returned.
-func (s *cachedReader) adopt(shared *cachedReader) { s.failed = shared.failed }
+// adopt makes the reads of s fail with the error, if any, of a cachingSnapshotReader that s.share has
+// returned.
+func (s *cachingSnapshotReader) adopt(shared *cachingSnapshotReader) { s.failed = shared.failed }
 
 // finish ends the reads. It reports whether iterators were left open.
-func (s *cachedReader) finish() (leak bool) {
+func (s *cachingSnapshotReader) finish() (leak bool) {
 	s.mu.Lock()
 	s.closed = true
 	open := s.open
@@ -302,7 +303,7 @@ func position(ceiling, mark []byte) (at engine.ScopePosition, err error) {
 }
 
 // positions returns the positions of scopes, from the stored ceilings (the next LSN of a scope) and marks.
-func (s *cachedReader) positions(scopes [][]byte) ([]engine.ScopePosition, error) {
+func (s *cachingSnapshotReader) positions(scopes [][]byte) ([]engine.ScopePosition, error) {
 	var keys [][]byte
 	for _, scope := range scopes {
 		keys = append(keys, engine.CeilingKey(scope), engine.MarkKey(scope))
@@ -326,7 +327,7 @@ func (s *cachedReader) positions(scopes [][]byte) ([]engine.ScopePosition, error
 // overlayReader is the engine.Reader over the state in the database and, in an Update, over the transaction's
 // own writes.
 type overlayReader struct {
-	s       *cachedReader
+	s       *cachingSnapshotReader
 	overlay *txnOverlay // nil in a View
 }
 

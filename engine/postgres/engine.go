@@ -101,7 +101,7 @@ func (e *Engine) View(ctx context.Context, fn func(engine.Reader) error) error {
 		return err
 	}
 	v := &viewTxn{e: e}
-	s := &cachedReader{ctx: ctx, e: e, known: map[string][]byte{}}
+	s := &cachingSnapshotReader{ctx: ctx, e: e, known: map[string][]byte{}}
 	s.begin = func() (querier, error) { return v.begin(ctx) }
 	defer func() {
 		if s.finish() {

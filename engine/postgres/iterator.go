@@ -16,7 +16,7 @@ var errBackwards = errors.New("engine/postgres: SeekGE on an iterator that runs 
 // iterator merges the rows of the table, which it fetches in pages, with the transaction's writes as of the
 // moment at which the iterator was created.
 type iterator struct {
-	s       *cachedReader
+	s       *cachingSnapshotReader
 	overlay txnOverlay
 	written bool // the overlay is not empty
 	r       engine.Range

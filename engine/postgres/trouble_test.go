@@ -18,17 +18,17 @@ import (
 	"github.com/mayflydb/mayfly/internal/racetest"
 )
 
-// operationRecorder runs test operations and records which were acknowledged and which have an unknown
+// outcomeRecordingClient runs test operations and records which were acknowledged and which have an unknown
 // outcome. Each operation adds one to a sum in its scope and stores a key of its own with the LSN that it
 // got.
-type operationRecorder struct {
+type outcomeRecordingClient struct {
 	mu           sync.Mutex
 	acknowledged map[string]uint64 // keys of operations, and their LSNs
 	unknown      map[string]bool
 }
 
 // run runs one operation in a scope of e and records its outcome. name is the name of its key.
-func (a *operationRecorder) run(e *Engine, scope, name string) {
+func (a *outcomeRecordingClient) run(e *Engine, scope, name string) {
 	key := scope + "/" + name
 	var lsn uint64
 	_, err := e.Update(ctx, [][]byte{[]byte(scope)}, func(tx engine.Txn) error {
@@ -57,7 +57,7 @@ func (a *operationRecorder) run(e *Engine, scope, name string) {
 
 // check compares the keys and sums in the database with the recorded outcomes: no acknowledged operation
 // is lost, none was carried out twice, and no LSN is missing or used twice.
-func (a *operationRecorder) check(t *testing.T, e *Engine, scopes []string) {
+func (a *outcomeRecordingClient) check(t *testing.T, e *Engine, scopes []string) {
 	t.Helper()
 	for _, scope := range scopes {
 		lsns, sum := map[uint64]string{}, uint64(0)
@@ -97,9 +97,9 @@ func (a *operationRecorder) check(t *testing.T, e *Engine, scopes []string) {
 
 // play runs operations by several concurrent writers, spread over the engines and over three scopes. Each
 // writer runs the given number of rounds. It returns the recorded outcomes and the scopes.
-func play(t *testing.T, engines []*Engine, rounds int) (*operationRecorder, []string) {
+func play(t *testing.T, engines []*Engine, rounds int) (*outcomeRecordingClient, []string) {
 	t.Helper()
-	a := &operationRecorder{acknowledged: map[string]uint64{}, unknown: map[string]bool{}}
+	a := &outcomeRecordingClient{acknowledged: map[string]uint64{}, unknown: map[string]bool{}}
 	scopes := []string{"a", "b", "c"}
 	var writers sync.WaitGroup
 	for w := range 8 {

@@ -19,7 +19,7 @@ type txn struct {
 	a      *txnAttempt
 	before txnOverlay // the state to return to on failure
 	starts []uint64   // the next LSNs of the scopes before the function
-	src    *cachedReader
+	src    *cachingSnapshotReader
 	size   engine.TxnSize
 	wrote  bool
 	err    error // first error of a method that returns none

@@ -26,7 +26,7 @@ type txnAttempt struct {
 	c       *pgxpool.Conn
 	stamp   []byte // of the connection
 	n       int64  // number of the transaction, written to the stamp
-	s       *cachedReader
+	s       *cachingSnapshotReader
 	scopes  []*lockedScope
 	overlay txnOverlay
 	wrote   bool
@@ -55,7 +55,7 @@ const (
 // attempt begins a transaction for the group of r: it locks the scopes and reads the keys in ahead.
 func (e *Engine) attempt(r *updateRequest, first bool, ahead [][]byte) (*txnAttempt, error) {
 	a := &txnAttempt{e: e, overlay: newOverlay()}
-	a.s = &cachedReader{ctx: context.Background(), e: e, known: map[string][]byte{}}
+	a.s = &cachingSnapshotReader{ctx: context.Background(), e: e, known: map[string][]byte{}}
 	for _, l := range r.queues {
 		a.scopes = append(
 			a.scopes,

@@ -160,7 +160,7 @@ func (s *Server) openCertificate(ctx context.Context) (pem []byte, err error) {
 	if s.o.Certificate == nil {
 		return nil, nil
 	}
-	var shared httpapi.UpdateCertAuthorityFunc
+	var shared httpapi.UpdateSharedCertAuthorityFunc
 	if s.db.Shared() {
 		shared = func(fn func(stored []byte) ([]byte, error)) error { return s.db.ChangeAuthority(ctx, fn) }
 	}

@@ -65,9 +65,9 @@ func eventually(t *testing.T, within time.Duration, what string, holds func() bo
 
 var nextPort atomic.Int32
 
-// freePort returns a port that nobody listens on and that no other call returns. A port is also free while its
-// server restarts, so each process begins at another port: otherwise the clients of a test could reach the
-// server of a process that runs at the same time.
+// freePort returns a port that nobody listens on and that no other call returns. A port is also free while
+// its server restarts, so each process begins at another port: otherwise the clients of a test could reach
+// the server of a process that runs at the same time.
 func freePort(t *testing.T) int {
 	t.Helper()
 	const first, count = 22_100, 10_000 // below the ports that Linux gives to outgoing connections
