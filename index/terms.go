@@ -127,7 +127,8 @@ func decodeTerm(term []byte) (v jsondoc.Value, exact bool) {
 	return jsondoc.Of([]byte("[]")), false
 }
 
-// decodeCut returns the string at the start of a cut term, without a character that is cut in the middle.
+// decodeCut returns the string whose beginning a truncated term holds. If the last character is incomplete,
+// it is left out.
 func decodeCut(term []byte) jsondoc.Value {
 	text := bytes.TrimSuffix(term[1:len(term)-1], []byte{0}) // the first half of 00 FF
 	text, _, err := jsondoc.DecodeEscaped(append(bytes.Clone(text), 0x00, 0x01))

@@ -218,8 +218,8 @@ func (w *rawHTTPConn) ask() error {
 	return w.read()
 }
 
-// run reads one document after the other until the time of a slice of the measurement, which began at
-// began, is over. It returns the number of reads.
+// run reads one document after the other until the current slice of the measurement, which started at began,
+// is over. It returns the number of reads.
 func (w *rawHTTPConn) run(b *Bench, began time.Time) (n int, err error) {
 	const between = 16 // requests between two readings of the clock
 	for {
