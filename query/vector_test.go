@@ -17,9 +17,9 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// vectorSource is a Source that has only the vectors of a vector index and their quantized codes, without
+// fakeVectorSource is a Source that has only the vectors of a vector index and their quantized codes, without
 // documents. It counts the vectors that are read.
-type vectorSource struct {
+type fakeVectorSource struct {
 	source.Source
 	vectors, codes [][]byte // the values of the entries, by rid
 	codeKey        []byte
@@ -27,7 +27,7 @@ type vectorSource struct {
 	walked         int // vectors one after the other
 }
 
-func (s *vectorSource) Terms(lo, _ []byte, _ bool) source.IndexEntryIterator {
+func (s *fakeVectorSource) Terms(lo, _ []byte, _ bool) source.IndexEntryIterator {
 	if bytes.Equal(lo, s.codeKey) {
 		return &vectorTerms{list: s.codes, at: -1}
 	}
@@ -35,7 +35,7 @@ func (s *vectorSource) Terms(lo, _ []byte, _ bool) source.IndexEntryIterator {
 	return &vectorTerms{list: s.vectors, at: -1}
 }
 
-func (s *vectorSource) Value(_ []byte, rid uint64) ([]byte, bool, error) {
+func (s *fakeVectorSource) Value(_ []byte, rid uint64) ([]byte, bool, error) {
 	s.looked++
 	return s.vectors[rid], true, nil
 }
@@ -106,7 +106,7 @@ func NearestByCodes(t *testing.T, seed uint64) {
 			r := rand.New(rand.NewPCG(seed, 11))
 			all := randomVectors(r, nearestVectors+10, c.dimensions, c.centers, c.spread)
 			q := index.NewQuantizer(c.dimensions, c.size)
-			src := &vectorSource{codeKey: []byte("codes")}
+			src := &fakeVectorSource{codeKey: []byte("codes")}
 			for _, v := range all[:nearestVectors] {
 				var value []byte
 				for _, f := range v {

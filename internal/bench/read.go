@@ -109,16 +109,16 @@ func newOrder(n int) readOrder {
 	return o
 }
 
-// readRoundFuncs are the functions that read documents in rounds. The keys of a round are built before it, so
+// readWorkload holds the functions that read documents in rounds. The keys of a round are built before it, so
 // that this is not measured. Keys for all documents at once would give the garbage collector more work than
 // the reads themselves.
-type readRoundFuncs struct {
+type readWorkload struct {
 	prepare func(k, i int)    // prepares the k-th read of the next round, of the i-th document
 	read    func(k int) error // runs the k-th read of the round
 }
 
 // turn returns a function that prepares the next round. Rounds go through the order again and again.
-func (r readRoundFuncs) turn(o readOrder) (prepare func()) {
+func (r readWorkload) turn(o readOrder) (prepare func()) {
 	at := 0
 	return func() {
 		for k := range round {
@@ -129,7 +129,7 @@ func (r readRoundFuncs) turn(o readOrder) (prepare func()) {
 }
 
 // readAll reads every document at least once.
-func (r readRoundFuncs) readAll(o readOrder) error {
+func (r readWorkload) readAll(o readOrder) error {
 	prepare := r.turn(o)
 	for range len(o)/round + 1 {
 		prepare()
@@ -142,9 +142,9 @@ func (r readRoundFuncs) readAll(o readOrder) error {
 	return nil
 }
 
-func storeReader(ctx context.Context, c *store.Container) readRoundFuncs {
+func storeReader(ctx context.Context, c *store.Container) readWorkload {
 	var keys [round]store.Key
-	return readRoundFuncs{
+	return readWorkload{
 		prepare: func(k, i int) {
 			d := newDocument(i)
 			keys[k] = store.Key{Partition: d.key(), ID: d.id}
@@ -156,9 +156,9 @@ func storeReader(ctx context.Context, c *store.Container) readRoundFuncs {
 	}
 }
 
-func rawReader(bare *raw.DB, stored *pebbleKeys) readRoundFuncs {
+func rawReader(bare *raw.DB, stored *pebbleKeys) readWorkload {
 	var keys [round][]byte
-	return readRoundFuncs{
+	return readWorkload{
 		prepare: func(k, i int) { keys[k] = append(keys[k][:0], stored.key(i)...) },
 		read: func(k int) error {
 			_, closer, err := bare.Get(keys[k])

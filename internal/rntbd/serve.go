@@ -203,7 +203,7 @@ func (c *conn) mayBegin(n int) bool { return n == 0 || n <= maxBacklog && c.trus
 // trust records that a request of the connection has been authorized. From then on several requests are in
 // progress at a time. t is not nil if the request runs in the goroutine that reads frames; for the first
 // authorized request another goroutine then continues to read.
-func (c *conn) trust(t *readLoopContext) {
+func (c *conn) trust(t *inlineRequestContext) {
 	if c.trusted.Swap(true) {
 		return
 	}
@@ -240,7 +240,7 @@ func (c *conn) isEarly(f *frame) bool {
 // frames, and passed is true.
 func (c *conn) serveHere(f *frame) (passed bool) {
 	began := ttl.SystemClock{}.Now()
-	t := &readLoopContext{Context: c.life, c: c}
+	t := &inlineRequestContext{Context: c.life, c: c}
 	c.serve(t, f, true)
 	if !t.state.CompareAndSwap(turnRuns, turnEnded) {
 		if err := c.out.flush(); err != nil { // otherwise the other goroutine would have to send it
@@ -322,7 +322,7 @@ func (c *conn) limit(d, slack time.Duration) {
 func (c *conn) serve(ctx context.Context, f *frame, later bool) {
 	w := &f.response
 	w.c, w.f, w.later = c, f, later
-	w.turn, _ = ctx.(*readLoopContext)
+	w.turn, _ = ctx.(*inlineRequestContext)
 	if c.handle(ctx, f) && w.end() == nil {
 		f.release()
 		return

@@ -80,15 +80,15 @@ type BackgroundPausingEngine struct {
 	turn   *BackgroundLock
 }
 
-// GetterEngine is an engine that has the single-key read (engine.Getter), as engines with data on another
+// EngineWithGetter is an engine that has the single-key read (engine.Getter), as engines with data on another
 // machine do.
-type GetterEngine interface {
+type EngineWithGetter interface {
 	engine.Engine
 	engine.Getter
 }
 
 // Quiet returns an engine whose background calls wait while an operation holds turn.
-func Quiet(e GetterEngine, turn *BackgroundLock) *BackgroundPausingEngine {
+func Quiet(e EngineWithGetter, turn *BackgroundLock) *BackgroundPausingEngine {
 	return &BackgroundPausingEngine{e, e, turn}
 }
 
@@ -148,7 +148,7 @@ func (e *BackgroundPausingDatabaseEngine) Listen(ctx context.Context, fn func([]
 
 // RemoteDatabaseEngine is an engine over a database with a clock and notifications.
 type RemoteDatabaseEngine interface {
-	GetterEngine
+	EngineWithGetter
 	engine.ClockReporter
 	engine.CommitNotifier
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// GetterEngine is an engine that also reads single keys.
-type GetterEngine interface {
+// EngineWithGetter is an engine that also reads single keys.
+type EngineWithGetter interface {
 	engine.Engine
 	engine.Getter
 }
@@ -19,7 +19,7 @@ type GetterEngine interface {
 // engine.ClockReporter and reports the time with each call. It passes on the optional interfaces of Readers
 // and Txns.
 type ClockReportingEngine struct {
-	GetterEngine
+	EngineWithGetter
 	clock ttl.Clock
 
 	mu   sync.Mutex
@@ -27,8 +27,8 @@ type ClockReportingEngine struct {
 }
 
 // WithClock returns an engine whose database has a given clock.
-func WithClock(e GetterEngine, clock ttl.Clock) *ClockReportingEngine {
-	return &ClockReportingEngine{GetterEngine: e, clock: clock}
+func WithClock(e EngineWithGetter, clock ttl.Clock) *ClockReportingEngine {
+	return &ClockReportingEngine{EngineWithGetter: e, clock: clock}
 }
 
 // Told implements engine.ClockReporter: it returns the latest time of the clock that the result of a call has
@@ -55,7 +55,8 @@ func (e *ClockReportingEngine) tell() int64 {
 // time of the clock at the beginning of the call.
 func (e *ClockReportingEngine) View(ctx context.Context, fn func(engine.Reader) error) error {
 	now := e.tell()
-	return e.GetterEngine.View(ctx, func(r engine.Reader) error { return fn(clockReportingReader{r, now}) })
+	return e.EngineWithGetter.View(ctx,
+		func(r engine.Reader) error { return fn(clockReportingReader{r, now}) })
 }
 
 // Update runs fn as one transaction in scopes, as engine.Engine does. The positions that it returns
@@ -63,7 +64,7 @@ func (e *ClockReportingEngine) View(ctx context.Context, fn func(engine.Reader) 
 func (e *ClockReportingEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) ([]engine.ScopePosition, error) {
 	var now int64
-	at, err := e.GetterEngine.Update(ctx, scopes, func(t engine.Txn) error {
+	at, err := e.EngineWithGetter.Update(ctx, scopes, func(t engine.Txn) error {
 		now = e.tell()
 		return fn(clockReportingTxn{t, now})
 	}, ahead...)
@@ -78,7 +79,7 @@ func (e *ClockReportingEngine) Update(ctx context.Context, scopes [][]byte, fn f
 func (e *ClockReportingEngine) Get(ctx context.Context, scope, key []byte) ([]byte, engine.ScopePosition,
 	error) {
 	now := e.tell()
-	v, at, err := e.GetterEngine.Get(ctx, scope, key)
+	v, at, err := e.EngineWithGetter.Get(ctx, scope, key)
 	at.Now = now
 	return v, at, err
 }

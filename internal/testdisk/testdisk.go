@@ -26,7 +26,7 @@ const Variable = "MAYFLY_TEST_ENGINE"
 const connections = 3
 
 // Engine is the interface of the engines, Pebble or PostgreSQL, that a Disk opens.
-type Engine = sharedengine.GetterEngine
+type Engine = sharedengine.EngineWithGetter
 
 // Postgres reports whether the tests run with the engine for PostgreSQL.
 func Postgres(t testing.TB) bool {
