@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/mayflydb/mayfly/engine"
+	"github.com/mayflydb/mayfly/internal/sharedengine"
 )
 
 // countedContextKey is the key of a context value that marks the calls of an operation whose round trips
@@ -80,15 +81,8 @@ type BackgroundPausingEngine struct {
 	turn   *BackgroundLock
 }
 
-// EngineWithGetter is an engine that has the single-key read (engine.Getter), as engines with data on another
-// machine do.
-type EngineWithGetter interface {
-	engine.Engine
-	engine.Getter
-}
-
 // Quiet returns an engine whose background calls wait while an operation holds turn.
-func Quiet(e EngineWithGetter, turn *BackgroundLock) *BackgroundPausingEngine {
+func Quiet(e sharedengine.EngineWithGetter, turn *BackgroundLock) *BackgroundPausingEngine {
 	return &BackgroundPausingEngine{e, e, turn}
 }
 
@@ -148,7 +142,7 @@ func (e *BackgroundPausingDatabaseEngine) Listen(ctx context.Context, fn func([]
 
 // RemoteDatabaseEngine is an engine over a database with a clock and notifications.
 type RemoteDatabaseEngine interface {
-	EngineWithGetter
+	sharedengine.EngineWithGetter
 	engine.ClockReporter
 	engine.CommitNotifier
 }

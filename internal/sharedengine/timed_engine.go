@@ -9,7 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// EngineWithGetter is an engine that also reads single keys.
+// EngineWithGetter is an engine that has the single-key read (engine.Getter), as engines with data on another
+// machine do.
 type EngineWithGetter interface {
 	engine.Engine
 	engine.Getter
