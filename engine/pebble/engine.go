@@ -105,7 +105,7 @@ func (e *Engine) Get(ctx context.Context, scope, key []byte) ([]byte, engine.Sco
 		return nil, engine.ScopePosition{}, err
 	}
 	e.compactions.beforeRead()
-	v, err := e.get(key)
+	v, err := e.getCached(key)
 	if err != nil && !errors.Is(err, engine.ErrNotFound) {
 		return nil, engine.ScopePosition{}, err
 	}
@@ -114,6 +114,23 @@ func (e *Engine) Get(ctx context.Context, scope, key []byte) ([]byte, engine.Sco
 		err = failed
 	}
 	return v, at, err
+}
+
+// getCached reads the committed value of one key, if possible from the row cache.
+func (e *Engine) getCached(key []byte) ([]byte, error) {
+	hash, ok := e.rows.hash(key)
+	if !ok {
+		return e.get(key)
+	}
+	epoch := e.rows.epoch.Load() // before Pebble's get takes its snapshot
+	if v, ok := e.rows.get(hash, key, epoch); ok {
+		return bytes.Clone(v), nil
+	}
+	v, err := e.get(key)
+	if err == nil {
+		e.rows.put(hash, key, v, epoch)
+	}
+	return v, err
 }
 
 // get reads the committed value of one key.

@@ -57,7 +57,7 @@ type rowCacheShard struct {
 	// offered has a bit for each hash of a key that was offered lately, and count is their number. A value is
 	// stored when it is offered for the second time, so that a query that reads many documents once does not
 	// evict the others.
-	offered [64]uint64
+	offered [offeredWords]uint64
 	count   int
 }
 
@@ -108,13 +108,9 @@ func (c *rowCache) lock(hash uint64) (*rowCacheShard, *hashSlotCommitState) {
 // the epoch (a count of ended commits) was read.
 func (s *hashSlotCommitState) shows(epoch uint64) bool { return s.pending == 0 && s.changed <= epoch }
 
-// get returns the cached value of a key, or false. epoch is the count of ended commits that the reader
-// read before it opened its snapshot; get returns a value only if it is also that in the snapshot.
-func (c *rowCache) get(key []byte, epoch uint64) ([]byte, bool) {
-	h, ok := c.hash(key)
-	if !ok {
-		return nil, false
-	}
+// get returns the cached value of a key with the hash h, or false. epoch is the count of ended commits that
+// the reader read before it opened its snapshot; get returns a value only if it is also that in the snapshot.
+func (c *rowCache) get(h uint64, key []byte, epoch uint64) ([]byte, bool) {
 	s, slot := c.lock(h)
 	defer s.mu.Unlock()
 	row := s.rows[h]
@@ -125,12 +121,11 @@ func (c *rowCache) get(key []byte, epoch uint64) ([]byte, bool) {
 	return row.value, true
 }
 
-// put offers the cache a value that was read from a snapshot. epoch is the count of ended commits that the
-// reader read before it opened the snapshot. The value is stored if it is the newest one and was offered
-// before.
-func (c *rowCache) put(key, value []byte, epoch uint64) {
-	h, ok := c.hash(key)
-	if !ok || len(value) > maxCachedRow {
+// put offers the cache the value of a key with the hash h. The value was read from a snapshot; epoch is the
+// count of ended commits that the reader read before it opened the snapshot. The value is stored if it is the
+// newest one and was offered before.
+func (c *rowCache) put(h uint64, key, value []byte, epoch uint64) {
+	if len(value) > maxCachedRow {
 		return
 	}
 	s, slot := c.lock(h)
@@ -148,18 +143,23 @@ func (c *rowCache) put(key, value []byte, epoch uint64) {
 	s.evict()
 }
 
-// maxOffered is the number of keys after which a shard forgets which keys were offered.
-const maxOffered = 1024
+// A shard remembers which keys were offered by one bit each, and forgets all of them after maxOffered keys.
+// Two keys with the same bit are not told apart; with these numbers that happens to one key in 32.
+const (
+	maxOffered   = 1024
+	offeredWords = 256 // of 64 bits
+)
 
-// offer records that a key with a hash was offered, and reports whether it was offered before.
+// offer sets the bit of a key with the given hash, and reports whether it was set already: then the key was
+// very probably offered before.
 func (s *rowCacheShard) offer(hash uint64) bool {
 	bit := hash / rowShards / rowSlots
-	word, mask := &s.offered[bit/64%64], uint64(1)<<(bit%64)
+	word, mask := &s.offered[bit/64%offeredWords], uint64(1)<<(bit%64)
 	if *word&mask != 0 {
 		return true
 	}
 	if s.count++; s.count > maxOffered {
-		s.offered, s.count = [64]uint64{}, 1
+		s.offered, s.count = [offeredWords]uint64{}, 1
 	}
 	*word |= mask
 	return false
@@ -258,13 +258,20 @@ func (s *snapshotReader) Cached(key []byte) (value []byte, ok bool) {
 	if s.base == nil {
 		return nil, false // there is no snapshot yet
 	}
-	return s.e.rows.get(key, s.epoch)
+	hash, ok := s.e.rows.hash(key)
+	if !ok {
+		return nil, false
+	}
+	return s.e.rows.get(hash, key, s.epoch)
 }
 
 // Cache offers a value to the row cache: see engine.RowCacher.
 func (s *snapshotReader) Cache(key, value []byte) {
-	if s.base != nil {
-		s.e.rows.put(key, value, s.epoch)
+	if s.base == nil {
+		return
+	}
+	if hash, ok := s.e.rows.hash(key); ok {
+		s.e.rows.put(hash, key, value, s.epoch)
 	}
 }
 

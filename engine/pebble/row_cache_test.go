@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/mayflydb/mayfly/engine"
@@ -107,15 +108,24 @@ func TestRowCacheLimit(t *testing.T) {
 	c := newRowCache(64 << 10)
 	all := func([]byte) bool { return true }
 	c.holds.Store(&all)
+	put := func(key, value []byte) {
+		hash, _ := c.hash(key)
+		c.put(hash, key, value, 0)
+	}
+	get := func(key []byte) bool {
+		hash, _ := c.hash(key)
+		_, ok := c.get(hash, key, 0)
+		return ok
+	}
 	for i := range 5000 {
 		key, value := []byte(fmt.Sprint("key", i)), make([]byte, i%400)
-		c.put(key, value, 0)
-		c.put(key, value, 0)
-		c.get(fmt.Append(nil, "key", i/2), 0)
+		put(key, value)
+		put(key, value)
+		get(fmt.Append(nil, "key", i/2))
 	}
-	c.put([]byte("large"), make([]byte, maxCachedRow+1), 0)
-	c.put([]byte("large"), make([]byte, maxCachedRow+1), 0)
-	if _, ok := c.get([]byte("large"), 0); ok {
+	put([]byte("large"), make([]byte, maxCachedRow+1))
+	put([]byte("large"), make([]byte, maxCachedRow+1))
+	if get([]byte("large")) {
 		t.Error("a large value is cached")
 	}
 	rows := 0
@@ -134,6 +144,60 @@ func TestRowCacheLimit(t *testing.T) {
 	}
 	if rows == 0 {
 		t.Error("the cache is empty")
+	}
+}
+
+// TestRowCacheGets: while a writer raises the number in each key, or deletes the key, Gets return what the last
+// commit before the Get has written, or a later commit.
+func TestRowCacheGets(t *testing.T) {
+	const keys, rounds = 4, 4000
+	e := openMemory(t, 1<<20)
+	var committed [keys]atomic.Uint64 // the highest number of a commit that has ended, by key
+	var written atomic.Bool
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		defer written.Store(true)
+		for n := uint64(1); n <= rounds; n++ {
+			k := n % keys
+			key := []byte{'k', byte(k)}
+			update(t, e, func(txn engine.Txn) {
+				if n%32 < keys {
+					txn.Delete(key)
+				}
+				if n%64 >= keys {
+					txn.Set(key, number(n))
+				}
+			})
+			if n%64 >= keys {
+				committed[k].Store(n)
+			}
+		}
+	})
+	for range 2 {
+		wg.Go(func() {
+			for k := 0; !written.Load(); k = (k + 1) % keys {
+				least := committed[k].Load()
+				v, _, err := e.Get(t.Context(), rowScope[0], []byte{'k', byte(k)})
+				if err != nil && !errors.Is(err, engine.ErrNotFound) {
+					t.Error(err)
+				}
+				if err == nil && binary.BigEndian.Uint64(v) < least {
+					t.Errorf("a Get returned %d after the commit of %d", binary.BigEndian.Uint64(v), least)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for k := range byte(keys) {
+		for range 3 {
+			if _, _, err := e.Get(t.Context(), rowScope[0], []byte{'k', k}); err != nil {
+				t.Error(err)
+			}
+		}
+		hash, _ := e.rows.hash([]byte{'k', k})
+		if _, ok := e.rows.get(hash, []byte{'k', k}, e.rows.epoch.Load()); !ok {
+			t.Errorf("Gets have not cached the value of key %d", k)
+		}
 	}
 }
 
