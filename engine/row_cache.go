@@ -4,8 +4,8 @@ package engine
 // in memory.
 type RowCacheEngine interface {
 	// CacheRows turns the row cache on for the keys for which holds returns true. Later Gets of the engine
-	// use it, and the Readers of later Views implement RowCacher. holds must be safe for concurrent use, and always return the same for a key. No
-	// Update that changes such keys may run during CacheRows.
+	// use it, and the Readers of later Views implement RowCacher. holds must be safe for concurrent use, and
+	// always return the same for a key. No Update that changes such keys may run during CacheRows.
 	CacheRows(holds func(key []byte) bool)
 }
 

@@ -2,7 +2,9 @@
 // SDKs work against it unchanged. A request passes these files in order:
 //
 //	listener.go           HTTP or HTTPS, detected by the first byte of the connection; HTTP/1.1 or HTTP/2
-//	fast_path_conn.go     single items over HTTP/1.1, without net/http; shortcut_*.go: parser and writer
+//	fast_path_conn.go     queries and single items over HTTP/1.1, without net/http
+//	shortcut_*.go         parser and writer of these
+//	disconnect_watch.go   cancels these queries when their client disconnects
 //	direct.go             direct mode: package rntbd turns frames into requests
 //	incoming_request.go   a request of either protocol -> the form that both have in common
 //	chain.go              the chain: call, log, recover, CORS; then serve (server.go)

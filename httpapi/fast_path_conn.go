@@ -15,14 +15,15 @@ import (
 )
 
 // For each request, net/http does more work than the read of an item takes: it starts a goroutine that
-// watches the connection, sets six deadlines and makes two maps. Therefore a connection serves requests for
-// single items itself, when net/http calls sniffConn.Read for the first bytes of the next request. It serves
-// a read, create, upsert, replace or delete only if the request has arrived completely, nothing follows it,
-// and it has a strict form (shortcut_parse.go). All other bytes are passed to net/http. For net/http the
-// connection is idle during a request that the connection serves itself.
+// watches the connection, sets six deadlines and makes two maps. Therefore a connection serves queries and
+// requests for single items itself, when net/http calls sniffConn.Read for the first bytes of the next
+// request. It serves a query, read, create, upsert, replace or delete only if the request has arrived
+// completely, nothing follows it, and it has a strict form (shortcut_parse.go). All other bytes are passed to
+// net/http. For net/http the connection is idle during a request that the connection serves itself.
 //
-// Such a request passes the same chain as any other. There is one difference: it is not canceled when its
-// client disconnects, since it never waits for long. Therefore writes with triggers are not among them.
+// Such a request passes the same chain as any other. A query is canceled when its client disconnects
+// (disconnect_watch.go). A request for a single item is not, since it never waits for long; therefore writes
+// with triggers are not among them.
 
 // States of a connection between two requests of net/http (sniffConn.between). Between two requests,
 // net/http reports that the connection is idle, sets the deadline for the next request, and reads the first
@@ -65,17 +66,20 @@ func (s *fastPathConfig) dateAt(now time.Time) string {
 	return d.text
 }
 
-// fastPathConn serves requests for single items on one connection, one at a time, without net/http. Its
-// memory is reused for each of them.
+// fastPathConn serves queries and requests for single items on one connection, one at a time, without
+// net/http. Its memory is reused for each of them.
 type fastPathConn struct {
 	c       *sniffConn
-	context context.Context // of the requests
+	base    context.Context // parent of the contexts of the requests
+	context context.Context // of the request
 	remote  string          // address of the client
 
 	method, path, host string
 	fields             []requestlog.HeaderField // headers except Host, in Go's canonical form
 	length             int                      // of the body in bytes; -1: no header contains it
 	body               []byte                   // nil: none
+	query              bool                     // the request may be a query
+	watch              *disconnectWatch         // of the last query
 
 	// status line, headers and body that have not been sent yet; nil: there is no head yet
 	answer     *headerBuffer
@@ -93,11 +97,11 @@ func newShortcut(c *sniffConn) *fastPathConn {
 	ctx := context.WithValue(context.WithValue(c.shortcuts.base, connContextKey{}, c),
 		http.LocalAddrContextKey,
 		c.LocalAddr())
-	return &fastPathConn{c: c, context: ctx, remote: c.RemoteAddr().String(), mapped: http.Header{}}
+	return &fastPathConn{c: c, base: ctx, remote: c.RemoteAddr().String(), mapped: http.Header{}}
 }
 
-// take answers the request in p without net/http if it is a complete request for a single item in the strict
-// form of shortcut_parse.go. It reports whether it did; if not, net/http reads the bytes.
+// take answers the request in p without net/http if it is a complete request for a single item, or a query,
+// in the strict form of shortcut_parse.go. It reports whether it did; if not, net/http reads the bytes.
 func (c *sniffConn) take(p []byte) bool {
 	if c.between.Load() != deadlineSet || c.shortcuts == nil || !c.http1.Load() || !maybeShortcut(p) {
 		return false
@@ -135,6 +139,14 @@ func (s *fastPathConn) serve() (whole bool) {
 	s.now = ttl.SystemClock{}.Now()
 	clear(s.mapped)
 	s.err, s.status = nil, 0
+	if s.context = s.base; s.query {
+		s.context, s.watch = watchDisconnect(s.base, s.c)
+		defer func() {
+			if s.watch.Stop() {
+				s.readUntil = time.Time{} // so that limitRead sets it
+			}
+		}()
+	}
 	s.c.shortcuts.serve(s)
 	s.flush()
 	return s.status != 0 && s.err == nil

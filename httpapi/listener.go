@@ -82,7 +82,7 @@ type sniffConn struct {
 
 	source        *peekconn.Conn // nil until the first byte has arrived; used only by Read
 	tls           atomic.Pointer[tls.Conn]
-	ahead         []byte // decrypted bytes that have been read ahead; used only by Read
+	ahead         []byte // bytes that were read ahead, decrypted; used only by Read and disconnectWatch
 	directChecked bool   // whether the client uses direct mode has been checked; used only by Read
 	// the connection was taken over for direct mode: calls by net/http have no effect
 	handedOver atomic.Bool
@@ -109,6 +109,11 @@ func (c *sniffConn) Read(p []byte) (int, error) {
 func (c *sniffConn) read(p []byte) (int, error) {
 	if c.handedOver.Load() {
 		return 0, io.EOF // net/http must not use it any more
+	}
+	if len(c.ahead) > 0 {
+		n := copy(p, c.ahead)
+		c.ahead = c.ahead[n:]
+		return n, nil
 	}
 	if c.source == nil {
 		source := peekconn.New(c.input)
@@ -147,12 +152,9 @@ func (c *sniffConn) readSecure(t *tls.Conn, p []byte) (int, error) {
 				return 0, io.EOF
 			}
 		}
-		c.directChecked = true
-	}
-	if len(c.ahead) > 0 {
-		n := copy(p, c.ahead)
-		c.ahead = c.ahead[n:]
-		return n, nil
+		if c.directChecked = true; len(c.ahead) > 0 {
+			return c.read(p)
+		}
 	}
 	return t.Read(p)
 }

@@ -15,16 +15,17 @@ const (
 	maxShortcutBody   = 16 << 10 // bytes
 )
 
-// maybeShortcut reports whether p may be a request for a single item, which the connection can answer without
-// net/http. It is a cheap test that excludes most other requests; parse then checks everything.
+// maybeShortcut reports whether p may be a query or a request for a single item, which the connection can
+// answer without net/http. It is a cheap test that excludes most other requests; parse then checks
+// everything.
 func maybeShortcut(p []byte) bool {
 	method, rest, _ := bytes.Cut(p[:min(len(p), len("DELETE /dbs/"))], []byte(" "))
 	return bytes.HasPrefix(rest, []byte("/dbs/")) &&
 		(len(method) != len("GET") || method[0] != 'G' || bytes.HasSuffix(p, []byte("\r\n\r\n")))
 }
 
-// parse fills s from a request. It returns false for everything but a complete request for a single item, in
-// a form that every parser of HTTP understands in the same way.
+// parse fills s from a request. It returns false for everything but a complete query or request for a single
+// item, in a form that every parser of HTTP understands in the same way.
 func (s *fastPathConn) parse(p []byte) bool {
 	end := bytes.Index(p, []byte("\r\n\r\n"))
 	if end < 0 {
@@ -38,7 +39,7 @@ func (s *fastPathConn) parse(p []byte) bool {
 	if version != "HTTP/1.1" || !isItemPath(s.path, s.method == http.MethodPost) {
 		return false
 	}
-	s.fields, s.host, s.length, s.body = s.fields[:0], "", -1, nil
+	s.fields, s.host, s.length, s.body, s.query = s.fields[:0], "", -1, nil, false
 	for rest != "" {
 		line, rest, _ = strings.Cut(rest, "\r\n")
 		if !s.parseField(line) {
@@ -61,7 +62,7 @@ func (s *fastPathConn) parse(p []byte) bool {
 
 // parseField adds a header line. It returns false if the line is malformed, or if the header means that
 // net/http must serve the request: for example a second Host, a large Content-Length, or a Content-Type other
-// than JSON.
+// than those of items and queries.
 func (s *fastPathConn) parseField(line string) bool {
 	name, value, ok := strings.Cut(line, ":")
 	value = strings.Trim(value, " ")
@@ -86,13 +87,19 @@ func (s *fastPathConn) parseField(line string) bool {
 		}
 		s.length = int(n)
 	case "Content-Type":
-		if value != "application/json" { // a query or a patch, for example
+		switch value {
+		case "application/json":
+		case "application/query+json":
+			s.query = true
+		default: // a patch, for example
 			return false
 		}
+	case "X-Ms-Documentdb-Isquery":
+		s.query = true
 	case "Transfer-Encoding", "Trailer", "Te", "Expect", "Upgrade", "Http2-Settings",
 		"Pragma", // net/http treats these headers specially
-		// operations on more than one item, and triggers
-		"X-Ms-Documentdb-Isquery", "X-Ms-Documentdb-Query", "X-Ms-Cosmos-Is-Query-Plan-Request",
+		// other operations on more than one item, and triggers
+		"X-Ms-Documentdb-Query", "X-Ms-Cosmos-Is-Query-Plan-Request",
 		"X-Ms-Cosmos-Is-Batch-Request", "A-Im", "X-Ms-Documentdb-Pre-Trigger-Include",
 		"X-Ms-Documentdb-Post-Trigger-Include":
 		return false
@@ -125,16 +132,21 @@ func canonicalName(name string) string {
 }
 
 // maxKnownName is the maximum length of a name in canonicalNames.
-const maxKnownName = 48
+const maxKnownName = 56
 
-// canonicalNames maps the names, in lower case, of the headers that clients send with most requests for
-// items to their canonical forms. Making that form takes longer than looking it up.
+// canonicalNames maps the names, in lower case, of the headers that clients send with most queries and
+// requests for items to their canonical forms. Making that form takes longer than looking it up.
 var canonicalNames = lowerNames("Accept", "Accept-Encoding", "Authorization", "Cache-Control", "Connection",
 	"Content-Length", "Content-Type", "Host", "If-Match", "If-None-Match", "Prefer", "User-Agent",
-	"X-Ms-Activity-Id", "X-Ms-Client-Request-Id", "X-Ms-Consistency-Level",
+	"X-Ms-Activity-Id", "X-Ms-Client-Request-Id", "X-Ms-Consistency-Level", "X-Ms-Continuation",
 	"X-Ms-Cosmos-Allow-Tentative-Writes", "X-Ms-Cosmos-Correlated-Activityid",
 	"X-Ms-Cosmos-Sdk-Supportedcapabilities", "X-Ms-Date", "X-Ms-Documentdb-Is-Upsert",
-	"X-Ms-Documentdb-Partitionkey", "X-Ms-Session-Token", "X-Ms-Version")
+	"X-Ms-Documentdb-Isquery", "X-Ms-Documentdb-Partitionkey", "X-Ms-Documentdb-Partitionkeyrangeid",
+	"X-Ms-Documentdb-Populatequerymetrics", "X-Ms-Documentdb-Query-Enable-Scan",
+	"X-Ms-Documentdb-Query-Enablecrosspartition", "X-Ms-Documentdb-Query-Iscontinuationexpected",
+	"X-Ms-Documentdb-Query-Parallelizecrosspartitionquery",
+	"X-Ms-Documentdb-Responsecontinuationtokenlimitinkb", "X-Ms-Max-Item-Count", "X-Ms-Session-Token",
+	"X-Ms-Version")
 
 func lowerNames(names ...string) map[string]string {
 	m := make(map[string]string, len(names))

@@ -147,8 +147,8 @@ func TestRowCacheLimit(t *testing.T) {
 	}
 }
 
-// TestRowCacheGets: while a writer raises the number in each key, or deletes the key, Gets return what the last
-// commit before the Get has written, or a later commit.
+// TestRowCacheGets: while a writer raises the number in each key, or deletes the key, Gets return what the
+// last commit before the Get has written, or a later commit.
 func TestRowCacheGets(t *testing.T) {
 	const keys, rounds = 4, 4000
 	e := openMemory(t, 1<<20)
