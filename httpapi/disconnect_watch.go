@@ -4,57 +4,75 @@ import (
 	"context"
 	"errors"
 	"os"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// watchDelay is how long a query runs before its connection is watched. Most queries end earlier.
-const watchDelay = 10 * time.Millisecond
+// watchInterval is the interval at which a connection checks whether a query is in progress. Arming a timer
+// for each query would wake a thread, which takes longer than many queries.
+const watchInterval = 100 * time.Millisecond
 
-// disconnectWatch cancels a request that a connection serves without net/http when the client disconnects.
-// It waits for the next byte of the connection. A byte that arrives belongs to the next request: it is kept
-// in sniffConn.ahead.
+// disconnectWatch cancels a query that a connection serves without net/http when the client disconnects. At
+// most one watchInterval after the query began, the watch begins to wait for the next byte of the connection.
+// A byte that arrives belongs to the next request: it is kept in sniffConn.ahead.
 type disconnectWatch struct {
-	conn    *sniffConn
-	cancel  context.CancelFunc
-	begun   atomic.Bool   // run reads from the connection, or Stop was called first and it never will
-	stopped chan struct{} // closed when run has read
-	release func()        // ends the timer that calls run
+	conn *sniffConn
+
+	mu      sync.Mutex
+	armed   bool               // a timer will call run
+	cancel  context.CancelFunc // ends the context of the query in progress; nil: none is in progress
+	reading chan struct{}      // closed when run has read from the connection; nil: it does not read
 }
 
-// watchDisconnect returns a context that is canceled when the client of c disconnects after watchDelay. Until
-// Stop returns, nobody else may read from c.
-func watchDisconnect(parent context.Context, c *sniffConn) (context.Context, *disconnectWatch) {
+// begin returns the context of a query that begins. Until end returns, nobody else may read from the
+// connection.
+func (w *disconnectWatch) begin(parent context.Context) context.Context {
 	ctx, cancel := context.WithCancel(parent)
-	w := &disconnectWatch{conn: c, cancel: cancel, stopped: make(chan struct{})}
-	w.release = ttl.AfterFunc(ttl.SystemClock{}, watchDelay, w.run)
-	return ctx, w
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.cancel = cancel
+	if !w.armed {
+		w.armed = true
+		ttl.AfterFunc(ttl.SystemClock{}, watchInterval, w.run)
+	}
+	return ctx
 }
 
-// run waits for a byte, for the end of the connection, or for Stop.
+// run waits, if a query is in progress, for a byte of the connection, for the end of the connection, or for
+// the end of the query.
 func (w *disconnectWatch) run() {
-	if !w.begun.CompareAndSwap(false, true) {
+	w.mu.Lock()
+	w.armed = false
+	cancel := w.cancel
+	if cancel == nil {
+		w.mu.Unlock()
 		return
 	}
-	defer close(w.stopped)
+	w.reading = make(chan struct{})
+	defer close(w.reading)
+	w.mu.Unlock()
 	next := make([]byte, 1)
 	n, err := w.conn.read(next)
 	w.conn.ahead = append(w.conn.ahead, next[:n]...)
 	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
-		w.cancel()
+		cancel()
 	}
 }
 
-// Stop ends the watch and the context. It returns true if it has changed the deadline for reads of the
+// end ends the context of the query. It returns true if it has changed the deadline for reads of the
 // connection, so that the caller must set it again.
-func (w *disconnectWatch) Stop() (deadlineChanged bool) {
-	defer w.cancel()
-	if w.release(); w.begun.CompareAndSwap(false, true) {
+func (w *disconnectWatch) end() (deadlineChanged bool) {
+	w.mu.Lock()
+	reading := w.reading
+	w.cancel()
+	w.cancel, w.reading = nil, nil
+	w.mu.Unlock()
+	if reading == nil {
 		return false
 	}
 	_ = w.conn.Conn.SetReadDeadline(time.Unix(1, 0)) // in the past: it ends the read
-	<-w.stopped
+	<-reading
 	return true
 }

@@ -79,7 +79,7 @@ type fastPathConn struct {
 	length             int                      // of the body in bytes; -1: no header contains it
 	body               []byte                   // nil: none
 	query              bool                     // the request may be a query
-	watch              *disconnectWatch         // of the last query
+	watch              disconnectWatch
 
 	// status line, headers and body that have not been sent yet; nil: there is no head yet
 	answer     *headerBuffer
@@ -97,7 +97,8 @@ func newShortcut(c *sniffConn) *fastPathConn {
 	ctx := context.WithValue(context.WithValue(c.shortcuts.base, connContextKey{}, c),
 		http.LocalAddrContextKey,
 		c.LocalAddr())
-	return &fastPathConn{c: c, base: ctx, remote: c.RemoteAddr().String(), mapped: http.Header{}}
+	return &fastPathConn{c: c, base: ctx, remote: c.RemoteAddr().String(), mapped: http.Header{},
+		watch: disconnectWatch{conn: c}}
 }
 
 // take answers the request in p without net/http if it is a complete request for a single item, or a query,
@@ -140,9 +141,9 @@ func (s *fastPathConn) serve() (whole bool) {
 	clear(s.mapped)
 	s.err, s.status = nil, 0
 	if s.context = s.base; s.query {
-		s.context, s.watch = watchDisconnect(s.base, s.c)
+		s.context = s.watch.begin(s.base)
 		defer func() {
-			if s.watch.Stop() {
+			if s.watch.end() {
 				s.readUntil = time.Time{} // so that limitRead sets it
 			}
 		}()
