@@ -14,7 +14,7 @@ ARG TARGETARCH
 ARG VERSION=devel
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
     CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH \
-    go build -trimpath -ldflags "-s -w -X main.released=$VERSION" -o /out/mayfly ./cmd/mayfly
+    go build -trimpath -pgo=cmd/mayfly/release.pgo -ldflags "-s -w -X main.released=$VERSION" -o /out/mayfly ./cmd/mayfly
 
 FROM scratch AS source
 COPY --from=build /out/mayfly /mayfly

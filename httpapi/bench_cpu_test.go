@@ -31,7 +31,7 @@ func BenchmarkRecordedPointRead(b *testing.B) {
 		"no-cache\r\n\r\n",
 		docs, AuthorizationHeader(Sign(w.key, "GET", "docs", strings.TrimPrefix(docs, "/")+"/1", date)), date)
 	same := w.do("GET", docs+"/1", "", pk(`["a"]`)...).want(200)
-	conn := newBenchConn(b, w.h)
+	conn := newBenchConn(b, w.serving(b))
 	log := fullLog()
 	round := func(n int, log *requestlog.Log) time.Duration {
 		w.srv.opt.Requests = log

@@ -20,8 +20,11 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// BenchmarkPointRead sends the same signed request for an item of 1 KB over a connection to Mayfly and to an
-// echo handler that answers every request with the same head and body.
+// byID is the query of BenchmarkPointRead.
+const byID = `{"query":"SELECT * FROM c WHERE c.id = '1'"}`
+
+// BenchmarkPointRead sends the same signed request for an item of 1 KB, or a query for it, over a connection
+// to Mayfly, and the request to an echo handler that answers every request with the same head and body.
 func BenchmarkPointRead(b *testing.B) {
 	w := newTestServer(b, realClocks)
 	w.wall.Advance(ttl.SystemClock{}.Now().Sub(w.wall.Now())) // by which requests are signed
@@ -41,9 +44,15 @@ func BenchmarkPointRead(b *testing.B) {
 		}
 		return c.JSONBlob(http.StatusOK, same.body)
 	})
-	for name, h := range map[string]http.Handler{"mayfly": w.h, "echo": e} {
-		b.Run(name, func(b *testing.B) { roundTrips(b, h, request, same.body) })
-	}
+	query := fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: localhost:8081\r\nAuthorization: %s\r\nX-Ms-Date: %s\r\n"+
+		"X-Ms-Version: 2020-11-05\r\nX-Ms-Documentdb-Partitionkey: [\"a\"]\r\n"+
+		"X-Ms-Documentdb-Isquery: True\r\nContent-Type: application/query+json\r\nContent-Length: %d\r\n\r\n%s",
+		docs, AuthorizationHeader(Sign(w.key, "POST", "docs", strings.TrimSuffix(docs[1:], "/docs"), date)), date,
+		len(byID), byID)
+	mayfly := w.serving(b)
+	b.Run("mayfly", func(b *testing.B) { roundTrips(b, mayfly, request, same.body) })
+	b.Run("query", func(b *testing.B) { roundTrips(b, mayfly, query, []byte(`"_count":1}`)) })
+	b.Run("echo", func(b *testing.B) { roundTrips(b, servingHandler(b, e), request, same.body) })
 	// With the log of requests, and without it but with as much memory: a larger heap alone changes what
 	// allocations cost.
 	for name, memory := range map[string]bool{"recorded": false, "ballast": true} {
@@ -53,7 +62,7 @@ func BenchmarkPointRead(b *testing.B) {
 			if !memory {
 				w.srv.opt.Requests = log
 			}
-			roundTrips(b, w.h, request, same.body)
+			roundTrips(b, mayfly, request, same.body)
 			runtime.KeepAlive(log)
 		})
 	}
@@ -135,24 +144,35 @@ func TestPointReadAllocations(t *testing.T) {
 	}
 }
 
-// roundTrips serves h on a port and benchmarks a request to it, sent repeatedly. body is the expected end
-// of the response.
-func roundTrips(b *testing.B, h http.Handler, request, body []byte) {
-	conn := newBenchConn(b, h)
+// roundTrips benchmarks a request that is sent repeatedly to the server at a URL. body is the expected end of
+// the response.
+func roundTrips(b *testing.B, server string, request, body []byte) {
+	conn := newBenchConn(b, server)
 	b.ReportAllocs()
 	for b.Loop() {
 		conn.roundTrip(b, request, body)
 	}
 }
 
-// benchClientConn is a client's connection to a server that serves only this client.
+// benchClientConn is a client's connection to a server.
 type benchClientConn struct {
 	net.Conn
 	in []byte
 }
 
-// newBenchConn serves h on a port until the test ends, and connects to it.
-func newBenchConn(tb testing.TB, h http.Handler) *benchClientConn {
+// newBenchConn connects to the server at a URL until the test ends.
+func newBenchConn(tb testing.TB, server string) *benchClientConn {
+	tb.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(server, "http://"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = conn.Close() })
+	return &benchClientConn{conn, make([]byte, 16<<10)}
+}
+
+// servingHandler serves h on a port until the test ends, and returns its URL.
+func servingHandler(tb testing.TB, h http.Handler) string {
 	tb.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -160,12 +180,8 @@ func newBenchConn(tb testing.TB, h http.Handler) *benchClientConn {
 	}
 	server, done := &http.Server{Handler: h}, make(chan struct{})
 	go func() { _ = server.Serve(ln); close(done) }()
-	conn, err := net.Dial("tcp", ln.Addr().String())
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = conn.Close(); _ = server.Close(); <-done })
-	return &benchClientConn{conn, make([]byte, 16<<10)}
+	tb.Cleanup(func() { _ = server.Close(); <-done })
+	return "http://" + ln.Addr().String()
 }
 
 // roundTrip sends a request and reads its response up to body, the expected end.
@@ -179,8 +195,8 @@ func (c *benchClientConn) roundTrip(tb testing.TB, request, body []byte) {
 			tb.Fatal(err)
 		}
 		used += n
-	}
-	if !bytes.HasPrefix(c.in, []byte("HTTP/1.1 200 ")) {
-		tb.Fatalf("%s", c.in[:100])
+		if !bytes.HasPrefix(c.in, []byte("HTTP/1.1 200 ")) {
+			tb.Fatalf("%s", c.in[:used])
+		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // serving serves w on a port until the test ends, and returns its URL.
-func (w *testServer) serving(t *testing.T) string {
+func (w *testServer) serving(t testing.TB) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
