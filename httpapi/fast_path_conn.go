@@ -17,7 +17,7 @@ import (
 // For each request, net/http does more work than the read of an item takes: it starts a goroutine that
 // watches the connection, sets six deadlines and makes two maps. Therefore a connection serves queries and
 // requests for single items itself, when net/http calls sniffConn.Read for the first bytes of the next
-// request. It serves a query, read, create, upsert, replace or delete only if the request has arrived
+// request. It serves a query, read, create, upsert, replace, patch or delete only if the request has arrived
 // completely, nothing follows it, and it has a strict form (shortcut_parse.go). All other bytes are passed to
 // net/http. For net/http the connection is idle during a request that the connection serves itself.
 //

@@ -53,7 +53,7 @@ func (s *fastPathConn) parse(p []byte) bool {
 		return s.length < 0
 	case s.method == http.MethodDelete:
 		return s.length <= 0
-	case s.method == http.MethodPost || s.method == http.MethodPut:
+	case s.method == http.MethodPost || s.method == http.MethodPut || s.method == http.MethodPatch:
 		s.body = bytes.Clone(body)
 		return s.length > 0
 	}
@@ -62,7 +62,7 @@ func (s *fastPathConn) parse(p []byte) bool {
 
 // parseField adds a header line. It returns false if the line is malformed, or if the header means that
 // net/http must serve the request: for example a second Host, a large Content-Length, or a Content-Type other
-// than those of items and queries.
+// than those of items, patches and queries.
 func (s *fastPathConn) parseField(line string) bool {
 	name, value, ok := strings.Cut(line, ":")
 	value = strings.Trim(value, " ")
@@ -88,10 +88,10 @@ func (s *fastPathConn) parseField(line string) bool {
 		s.length = int(n)
 	case "Content-Type":
 		switch value {
-		case "application/json":
+		case "application/json", "application/json_patch+json", "application/json-patch+json":
 		case "application/query+json":
 			s.query = true
-		default: // a patch, for example
+		default:
 			return false
 		}
 	case "X-Ms-Documentdb-Isquery":

@@ -279,7 +279,7 @@ func (c *cellCoverer) rect(id s2.CellID) (rect r2.Rect, finite r2.Rect) {
 
 // nearRect reports whether a rectangle is at most c.reach away from the geometry. The corners of the
 // widened rectangle are not rounded off, so it may also return true for a rectangle that is slightly
-// farther away diagonally. finite is the part of the rectangle inside the bounding box.
+// farther away diagonally. rect and finite are the two results of the method rect for one cell.
 func (c *cellCoverer) nearRect(rect, finite r2.Rect) bool {
 	if center := finite.Center(); c.g.covers(s2.Point{Vector: r3.Vector{X: center.X, Y: center.Y}}) {
 		return true

@@ -86,8 +86,8 @@ func apart(t *testing.T, items []store.Item) {
 	}
 }
 
-// TestOneLSNForABatch checks that a batch of five writes raises the LSN by one, and that its items have
-// this LSN everywhere but different etags and rids.
+// TestOneLSNForABatch checks that a batch of five writes raises the LSN by one. Its receipt, its items and the
+// change feed must have this LSN; the etags and rids of its items must differ.
 func TestOneLSNForABatch(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"changeFeedPolicy":{"retentionDuration":10}`, 1)

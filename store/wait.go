@@ -71,7 +71,8 @@ func (c *Container) Wait(ctx context.Context, req WaitRequest) (WaitResult, erro
 	}
 }
 
-// sleep waits for a change, or until the container's clock has reached second wake, unless that is never.
+// sleep waits for a change, or until the container's clock reaches wake, a time in Unix seconds. If wake is
+// never, it waits only for a change.
 func (c *Container) sleep(ctx context.Context, change <-chan struct{}, wake int64) error {
 	var alarm <-chan time.Time
 	if wake != never {

@@ -36,7 +36,7 @@ import (
 // more than the time since the previous change. The list for items with a ttl of their own never has more
 // than one floor, because its At is the second of the change, and these seconds never decrease.
 
-// An stayExpiredCutoff is the record of one change of a container's default time to live. It says which items
+// A stayExpiredCutoff is the record of one change of a container's default time to live. It says which items
 // had expired before the change and must stay expired.
 type stayExpiredCutoff struct {
 	Before uint32 `json:"before"` // applies to items of generations before this one

@@ -60,8 +60,9 @@ func randomChange(r *rand.Rand) TimelineOperation {
 	return TimelineOperation{Verb: Default, TTL: anyDefault(r)}
 }
 
-// randomBase gives half of the written items a value from which their time to live counts: mostly a second
-// near the current one.
+// randomBase sets e.Base and e.Other, the values of the two properties from which an item's time to live may
+// count, in each operation that writes an item. About half of the values are times in seconds near now; the
+// others are missing or invalid.
 func randomBase(r *rand.Rand, e *TimelineOperation, now int64) {
 	for i := range e.Batch {
 		randomBase(r, &e.Batch[i], now)

@@ -35,8 +35,8 @@ func (l *Link) pass(fn func(), ready bool) {
 	}
 }
 
-// runInline runs the function that pass has kept for the goroutine that reads the connection, if there is
-// one.
+// runInline runs c.inline, the function that pass left to the goroutine that reads the connection, if there
+// is one.
 func (c *conn) runInline() {
 	if fn := c.inline; fn != nil {
 		c.inline = nil
