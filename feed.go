@@ -40,10 +40,10 @@ type Change struct {
 }
 
 // FeedOption selects what a feed contains, or how it is read.
-type FeedOption func(*feedRequest) error
+type FeedOption func(*feedConfig) error
 
-// feedRequest collects the options of a feed.
-type feedRequest struct {
+// feedConfig collects the options of a feed.
+type feedConfig struct {
 	store.ChangesRequest
 	follow bool
 }
@@ -53,7 +53,7 @@ type feedRequest struct {
 // those that follow the position. Without AllVersions, a feed contains only the latest version of each
 // existing document.
 func AllVersions() FeedOption {
-	return func(r *feedRequest) error {
+	return func(r *feedConfig) error {
 		r.Mode, r.Start.Kept = store.AllVersions, true
 		return nil
 	}
@@ -62,7 +62,7 @@ func AllVersions() FeedOption {
 // Follow makes a loop over a feed wait for further entries when it has reached the end. The loop ends when
 // ctx ends or the store is closed.
 func Follow() FeedOption {
-	return func(r *feedRequest) error {
+	return func(r *feedConfig) error {
 		r.follow = true
 		return nil
 	}
@@ -71,13 +71,13 @@ func Follow() FeedOption {
 // Of restricts a change feed to the documents of a partition key. If pk is a HierarchicalKey with fewer
 // levels than the container has, the feed contains the documents of all keys that begin with these levels.
 func Of(pk PartitionKey) FeedOption {
-	return func(r *feedRequest) (err error) {
+	return func(r *feedConfig) (err error) {
 		r.Scope.Partition, err = partitionKey(pk)
 		return err
 	}
 }
 
-func feed(opts []FeedOption) (r feedRequest, err error) {
+func feed(opts []FeedOption) (r feedConfig, err error) {
 	for _, opt := range opts {
 		if err := opt(&r); err != nil {
 			return r, err
@@ -144,8 +144,8 @@ func (c *Container) Changes(ctx context.Context, after FeedPosition, opts ...Fee
 }
 
 // changes reads a page of the feed. The channel more is closed when there are changes after the page.
-func (c *Container) changes(ctx context.Context, req feedRequest) (page store.ChangesPage,
-	more <-chan struct{}, err error) {
+func (c *Container) changes(ctx context.Context,
+	req feedConfig) (page store.ChangesPage, more <-chan struct{}, err error) {
 	err = c.do(ctx, func(c *store.Container) (err error) {
 		more = c.Changed()
 		page, _, err = c.Changes(ctx, req.ChangesRequest)

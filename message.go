@@ -30,7 +30,7 @@ type Message struct {
 
 func (m *Message) encode(now time.Time) (*message.Message, error) {
 	out := message.New(m.Body)
-	for slot, text := range map[message.PropertyField]string{
+	for slot, text := range map[message.PropertiesSectionField]string{
 		message.MessageID: m.ID, message.ContentType: m.ContentType,
 		message.Subject: m.Subject, message.CorrelationID: m.CorrelationID, message.ReplyTo: m.ReplyTo,
 		message.GroupID: m.Session} {

@@ -126,7 +126,7 @@ func (c *activeRequest) release() {
 // setTarget sets the resource that the request addresses, and the operation that it requests on it.
 func (c *activeRequest) setTarget(t targetResource) {
 	c.target = t
-	c.req.Kind, c.req.Feed, c.req.Address = t.kind, t.feed, t.Address
+	c.req.Kind, c.req.Feed, c.req.Address = t.kind, t.feed, t.ResourceAddress
 	c.req.Operation = c.operation()
 }
 

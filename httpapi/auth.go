@@ -351,7 +351,7 @@ func (s *Server) authorise(c *activeRequest) error {
 			return err
 		}
 	}
-	c.req.Address = c.target.Address // the address may now include the query string
+	c.req.Address = c.target.ResourceAddress // the address may now include the query string
 	c.req.Headers.RangeIDs = c.target.rangeIDs
 	c.req.Trusted = with == masterKey || with == masterSignature
 	if err := s.ops.Permit(c.ctx(), &c.req); err != nil {

@@ -8,7 +8,7 @@ import (
 )
 
 // setExpiry sets the headers for an item's TTL source and, if the item expires, its expiry time.
-func (c *activeRequest) setExpiry(e inspect.Expiry) {
+func (c *activeRequest) setExpiry(e inspect.ItemExpiryExplanation) {
 	c.set("x-mayfly-ttl-source", e.Source.String())
 	if e.Mortal {
 		c.set("x-mayfly-expires-at", second(e.ExpiresAt))

@@ -281,7 +281,7 @@ func TestFastPathShutdown(t *testing.T) {
 	w := newTestServer(t)
 	w.container("")
 	begun, may := make(chan struct{}), make(chan struct{})
-	w.srv.opt.Observe = func(o Observation) { // before the answer is sent
+	w.srv.opt.Observe = func(o ObservedRequest) { // before the answer is sent
 		if o.Status == http.StatusOK {
 			close(begun)
 			<-may

@@ -48,11 +48,11 @@ func TestLaboratoryResponses(t *testing.T) {
 	w := newTestServer(t)
 	w.container(hashed + `,"defaultTtl":60`)
 	datatest.Run(t, "testdata/laboratory.txt",
-		func(_ *testing.T, c *datatest.Case) string { return w.golden(c) })
+		func(_ *testing.T, c *datatest.TestFileCommand) string { return w.golden(c) })
 }
 
 // golden runs a case of a golden file and returns the response as text for that file.
-func (w *testServer) golden(c *datatest.Case) string {
+func (w *testServer) golden(c *datatest.TestFileCommand) string {
 	if c.Cmd == "pass" {
 		w.clock.Advance(c.Duration("for", time.Second))
 		return ""
@@ -61,7 +61,7 @@ func (w *testServer) golden(c *datatest.Case) string {
 	return goldenText(c, rec)
 }
 
-func (w *testServer) goldenCase(c *datatest.Case) (*http.Request, *httptest.ResponseRecorder) {
+func (w *testServer) goldenCase(c *datatest.TestFileCommand) (*http.Request, *httptest.ResponseRecorder) {
 	r := w.request(c.Cmd, c.Args[0], strings.TrimSuffix(c.Input, "\n"))
 	for _, header := range c.Args[1:] {
 		name, value, _ := strings.Cut(header, ":")
@@ -72,7 +72,7 @@ func (w *testServer) goldenCase(c *datatest.Case) (*http.Request, *httptest.Resp
 	return r, rec
 }
 
-func goldenText(c *datatest.Case, rec *httptest.ResponseRecorder) string {
+func goldenText(c *datatest.TestFileCommand, rec *httptest.ResponseRecorder) string {
 	var out strings.Builder
 	fmt.Fprintln(&out, rec.Code)
 	if !strings.Contains(c.Args[0], "/_") {

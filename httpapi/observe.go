@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Observation describes a finished request for metrics and traces.
-type Observation struct {
+// ObservedRequest describes a finished request for metrics and traces.
+type ObservedRequest struct {
 	Header http.Header // of the request; must not be modified or retained
 	Method string
 	// Own is the path of a request to Mayfly's own API, with placeholders for ids, such as
@@ -27,7 +27,7 @@ type Observation struct {
 // observe calls Options.Observe with the Observation of a finished request.
 func (s *Server) observe(c *activeRequest) {
 	status, _ := c.outcome()
-	o := Observation{Header: c.headerMap(), Method: c.method, Own: c.target.labRoute, Began: c.began,
+	o := ObservedRequest{Header: c.headerMap(), Method: c.method, Own: c.target.labRoute, Began: c.began,
 		Ended: s.opt.Wall.Now(), Operation: c.req.TelemetryName(), Status: status,
 		Substatus: c.ans.Substatus, Charge: c.ans.Charge, Activity: c.req.Activity, Fault: c.fault}
 	if o.Own == "" || strings.HasPrefix(o.Own, "_mayfly/dbs/") {

@@ -14,24 +14,24 @@ import (
 	"testing"
 )
 
-// keepAliveConn is a client's HTTP/1.1 connection that stays open between requests.
-type keepAliveConn struct {
+// keepAliveHTTPClientConn is a client's HTTP/1.1 connection that stays open between requests.
+type keepAliveHTTPClientConn struct {
 	net.Conn
 	in *bufio.Reader
 }
 
-func dialKeepAlive(t *testing.T, addr string) *keepAliveConn {
+func dialKeepAlive(t *testing.T, addr string) *keepAliveHTTPClientConn {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	return &keepAliveConn{conn, bufio.NewReader(conn)}
+	return &keepAliveHTTPClientConn{conn, bufio.NewReader(conn)}
 }
 
 // ask sends a GET for path and returns the status of the response, or 0 if the connection is closed.
-func (k *keepAliveConn) ask(path string) int {
+func (k *keepAliveHTTPClientConn) ask(path string) int {
 	if _, err := io.WriteString(k, "GET "+path+" HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
 		return 0
 	}
@@ -72,7 +72,7 @@ func TestMaxConnections(t *testing.T) {
 	busy, answered := dialKeepAlive(t, s.addr), make(chan int, 4)
 	go func() { answered <- busy.ask("/_mayfly/readyz") }()
 	<-entered
-	var idle []*keepAliveConn
+	var idle []*keepAliveHTTPClientConn
 	for range 20 {
 		k := dialKeepAlive(t, s.addr)
 		if status := k.ask("/_mayfly/livez"); status != 200 {

@@ -132,7 +132,7 @@ func TestResponsesMatchOpenAPI(t *testing.T) {
 	w := newTestServer(t)
 	w.container(hashed + `,"defaultTtl":60`)
 	c := w.contract(t)
-	datatest.Run(t, "testdata/laboratory.txt", func(_ *testing.T, one *datatest.Case) string {
+	datatest.Run(t, "testdata/laboratory.txt", func(_ *testing.T, one *datatest.TestFileCommand) string {
 		if one.Cmd == "pass" {
 			return w.golden(one)
 		}

@@ -79,7 +79,7 @@ type Options struct {
 	// Profiles serves the profiles of Go's runtime under /debug/pprof to clients with the key.
 	Profiles bool
 	// Observe is called after the response to each request has been sent; nil: not called.
-	Observe func(Observation)
+	Observe func(ObservedRequest)
 	// Requests is the log to which each request is added; nil: there is none.
 	Requests *requestlog.Log
 	// Logger receives bugs (error), disk problems and slow queries (warn), and every request (debug).

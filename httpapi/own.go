@@ -21,7 +21,7 @@ import (
 // newLabHandler returns the handler of Mayfly's own API: package laboratory with its router.
 func (s *Server) newLabHandler() http.Handler {
 	lab := laboratory.New(s.db, laboratory.Options{
-		Wire: mayflyAPIRequestIO{}, Wall: s.opt.Wall, Classify: labFailure, Draining: s.draining.Done(),
+		Wire: laboratoryRequestAdapter{}, Wall: s.opt.Wall, Classify: labFailure, Draining: s.draining.Done(),
 		Trusted: func(ec echo.Context) bool { return s.authorise(callOf(ec)) == nil },
 		Ready:   s.opt.Ready, CertPEM: s.opt.CertPEM,
 		Webhooks: s.opt.Webhooks, CheckWebhook: s.opt.CheckWebhook, Queues: s.opt.Queues,
@@ -42,11 +42,11 @@ type mayflyAPICall struct {
 	err error // the handler's error
 }
 
-// mayflyAPIContextKey is the context key of a mayflyAPICall.
-type mayflyAPIContextKey struct{}
+// mayflyAPICallContextKey is the context key of a mayflyAPICall.
+type mayflyAPICallContextKey struct{}
 
 func labCallOf(ec echo.Context) *mayflyAPICall {
-	return ec.Request().Context().Value(mayflyAPIContextKey{}).(*mayflyAPICall)
+	return ec.Request().Context().Value(mayflyAPICallContextKey{}).(*mayflyAPICall)
 }
 
 func callOf(ec echo.Context) *activeRequest { return labCallOf(ec).activeRequest }
@@ -60,7 +60,7 @@ func (s *Server) serveLab(c *activeRequest) error {
 		return s.pages.Serve(c.w, c.r, c.target.labRoute)
 	}
 	own := mayflyAPICall{activeRequest: c}
-	r := c.r.WithContext(context.WithValue(c.ctx(), mayflyAPIContextKey{}, &own))
+	r := c.r.WithContext(context.WithValue(c.ctx(), mayflyAPICallContextKey{}, &own))
 	address := *r.URL
 	address.RawPath = c.target.labPath()
 	r.URL = &address
@@ -135,40 +135,41 @@ func labFailure(err error) laboratory.ErrorResponse {
 	return laboratory.ErrorResponse{Status: f.Status, Substatus: f.Substatus, Message: f.Message}
 }
 
-// mayflyAPIRequestIO implements laboratory.ServerRequestIO: the functions of this server that package
+// laboratoryRequestAdapter implements laboratory.RequestResponseIO: the functions of this server that package
 // laboratory uses.
-type mayflyAPIRequestIO struct{}
+type laboratoryRequestAdapter struct{}
 
-// Body implements route.RequestIO, a part of laboratory.ServerRequestIO: it returns the body of the request.
-func (mayflyAPIRequestIO) Body(ec echo.Context) []byte { return callOf(ec).req.Body }
+// Body implements route.RequestIO, a part of laboratory.RequestResponseIO: it returns the body of the
+// request.
+func (laboratoryRequestAdapter) Body(ec echo.Context) []byte { return callOf(ec).req.Body }
 
-// Enter implements laboratory.ServerRequestIO: it opens the container that the request's path names and sets
-// it as the owner in the response. It ignores the other arguments, which are the same container.
-func (mayflyAPIRequestIO) Enter(ec echo.Context, _ *store.Database, _ *store.Container) error {
+// Enter implements laboratory.RequestResponseIO: it opens the container that the request's path names and
+// sets it as the owner in the response. It ignores the other arguments, which are the same container.
+func (laboratoryRequestAdapter) Enter(ec echo.Context, _ *store.Database, _ *store.Container) error {
 	c := callOf(ec)
 	_, err := c.srv.ops.Container(c.ctx(), &c.req, &c.ans)
 	return err
 }
 
-// Reserve implements laboratory.ServerRequestIO: it waits until there is memory for a large response and
+// Reserve implements laboratory.RequestResponseIO: it waits until there is memory for a large response and
 // reserves it.
-func (mayflyAPIRequestIO) Reserve(ec echo.Context) error {
+func (laboratoryRequestAdapter) Reserve(ec echo.Context) error {
 	c := callOf(ec)
 	return c.srv.ops.HoldPage(c.ctx(), &c.req, &c.ans)
 }
 
-// Charge implements route.RequestIO, a part of laboratory.ServerRequestIO: it adds the cost of an operation,
-// and its LSN (log sequence number), to the response.
-func (mayflyAPIRequestIO) Charge(ec echo.Context, r store.Receipt) {
+// Charge implements route.RequestIO, a part of laboratory.RequestResponseIO: it adds the cost of an
+// operation, and its LSN (log sequence number), to the response.
+func (laboratoryRequestAdapter) Charge(ec echo.Context, r store.OperationReceipt) {
 	c := callOf(ec)
 	c.srv.ops.Receipt(c.ctx(), &c.req, &c.ans, r)
 }
 
-// Answer implements route.RequestIO, a part of laboratory.ServerRequestIO: it sends a response with a status
-// and a body.
-func (mayflyAPIRequestIO) Answer(ec echo.Context, status int, body []byte) error {
+// Answer implements route.RequestIO, a part of laboratory.RequestResponseIO: it sends a response with a
+// status and a body.
+func (laboratoryRequestAdapter) Answer(ec echo.Context, status int, body []byte) error {
 	return callOf(ec).json(status, body)
 }
 
-// Stream implements laboratory.ServerRequestIO: it sets the headers of a response whose body is streamed.
-func (mayflyAPIRequestIO) Stream(ec echo.Context) { callOf(ec).setHead() }
+// Stream implements laboratory.RequestResponseIO: it sets the headers of a response whose body is streamed.
+func (laboratoryRequestAdapter) Stream(ec echo.Context) { callOf(ec).setHead() }

@@ -11,14 +11,14 @@ import (
 
 // hybrid runs a hybrid search (ORDER BY RANK) as an SDK does: it adds up the statistics of all ranges,
 // requests the best rows of each component query, and orders them by their fused ranks.
-func (p *mergingClient) hybrid(plan *receivedQueryPlan, params string) ([]jsondoc.Value, error) {
+func (p *mergingQueryClient) hybrid(plan *receivedQueryPlan, params string) ([]jsondoc.Value, error) {
 	h := plan.HybridSearchQueryInfo
 	everywhere := &receivedQueryPlan{QueryRanges: plan.QueryRanges}
 	fill := strings.NewReplacer()
 	if h.RequiresGlobalStatistics {
 		everywhere.QueryRanges = everywhere.QueryRanges[:1]
 		everywhere.QueryRanges[0].Min, everywhere.QueryRanges[0].Max = "", "FF"
-		parts, err := p.gather(everywhere, &receivedQueryPlanInfo{}, h.GlobalStatisticsQuery, params)
+		parts, err := p.gather(everywhere, &testClientQueryPlanInfo{}, h.GlobalStatisticsQuery, params)
 		if err != nil {
 			return nil, err
 		}
@@ -44,7 +44,7 @@ func (p *mergingClient) hybrid(plan *receivedQueryPlan, params string) ([]jsondo
 	if len(h.ComponentQueryInfos) > 1 {
 		fuse(rows, h.ComponentQueryInfos, h.ComponentWeights)
 	}
-	info := receivedQueryPlanInfo{Offset: h.Skip, Limit: h.Take}
+	info := testClientQueryPlanInfo{Offset: h.Skip, Limit: h.Take}
 	var payloads []jsondoc.Value
 	for _, row := range rows {
 		payload := row.Member("payload")
@@ -83,7 +83,7 @@ func statistics(parts []jsondoc.Value) *strings.Replacer {
 }
 
 // fuse sorts rows by the sum of weight / (60 + rank) over all scores. Equal scores share a rank.
-func fuse(rows []jsondoc.Value, components []*receivedQueryPlanInfo, weights []float64) {
+func fuse(rows []jsondoc.Value, components []*testClientQueryPlanInfo, weights []float64) {
 	fused := map[uint64]float64{}
 	slices.SortFunc(rows, func(a, b jsondoc.Value) int { return cmp.Compare(ridNumber(a), ridNumber(b)) })
 	byScore := slices.Clone(rows)

@@ -17,9 +17,9 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// mergingClient is a client that runs a query over several partition ranges and merges their rows by the
+// mergingQueryClient is a client that runs a query over several partition ranges and merges their rows by the
 // server's query plan, as the official SDKs do.
-type mergingClient struct {
+type mergingQueryClient struct {
 	w       *testServer
 	path    string // of the items
 	headers []string
@@ -29,15 +29,15 @@ type mergingClient struct {
 	features string
 }
 
-func (w *testServer) pipeline(path string, page int, headers ...string) *mergingClient {
+func (w *testServer) pipeline(path string, page int, headers ...string) *mergingQueryClient {
 	w.t.Helper()
 	feed := w.do("GET", strings.TrimSuffix(path, "docs")+"pkranges", "").want(200)
-	return &mergingClient{w: w, path: path, page: page, headers: headers, features: allFeatures,
+	return &mergingQueryClient{w: w, path: path, page: page, headers: headers, features: allFeatures,
 		ranges: feed.at("PartitionKeyRanges").Array()}
 }
 
-// receivedQueryPlanInfo is the part of a query plan that says how a client must merge the rows of ranges.
-type receivedQueryPlanInfo struct {
+// testClientQueryPlanInfo is the part of a query plan that says how a client must merge the rows of ranges.
+type testClientQueryPlanInfo struct {
 	DistinctType                                            string
 	Top, Offset, Limit                                      *int
 	OrderBy, GroupByExpressions, GroupByAliases, Aggregates []string
@@ -49,10 +49,10 @@ type receivedQueryPlanInfo struct {
 
 // receivedQueryPlan is the response to a request for a query plan, as a client decodes it.
 type receivedQueryPlan struct {
-	QueryInfo             *receivedQueryPlanInfo
+	QueryInfo             *testClientQueryPlanInfo
 	HybridSearchQueryInfo *struct {
 		GlobalStatisticsQuery    string
-		ComponentQueryInfos      []*receivedQueryPlanInfo
+		ComponentQueryInfos      []*testClientQueryPlanInfo
 		ComponentWeights         []float64
 		Skip, Take               *int
 		RequiresGlobalStatistics bool
@@ -69,7 +69,7 @@ type receivedErrorResponse struct{ *testResponse }
 func (r receivedErrorResponse) Error() string { return fmt.Sprintf("%d %s", r.code, r.body) }
 
 // result runs a query and returns all rows, merged. params are its parameters as JSON.
-func (p *mergingClient) result(text, params string) ([]jsondoc.Value, error) {
+func (p *mergingQueryClient) result(text, params string) ([]jsondoc.Value, error) {
 	a := p.w.do("POST", p.path, queryBody(text, params), queryHeaders(append(p.headers, planHeaders(p.features)...)...)...)
 	if a.code != 200 {
 		return nil, receivedErrorResponse{a}
@@ -101,7 +101,7 @@ func queryBody(text, params string) string {
 
 // gather queries all ranges that the plan names and returns their rows in order. text is the rewritten
 // query.
-func (p *mergingClient) gather(plan *receivedQueryPlan, info *receivedQueryPlanInfo,
+func (p *mergingQueryClient) gather(plan *receivedQueryPlan, info *testClientQueryPlanInfo,
 	text, params string) ([]jsondoc.Value, error) {
 	text = strings.ReplaceAll(text, "{documentdb-formattableorderbyquery-filter}", "true")
 	var rows []jsondoc.Value
@@ -132,7 +132,7 @@ func (p *mergingClient) gather(plan *receivedQueryPlan, info *receivedQueryPlanI
 }
 
 // drain reads all pages of a query from one range. scope are the request headers that select the range.
-func (p *mergingClient) drain(text, params string, scope ...string) (rows []jsondoc.Value, err error) {
+func (p *mergingQueryClient) drain(text, params string, scope ...string) (rows []jsondoc.Value, err error) {
 	token := ""
 	for {
 		headers := queryHeaders(append(scope, p.headers...)...)
@@ -156,7 +156,7 @@ func (p *mergingClient) drain(text, params string, scope ...string) (rows []json
 
 // compare orders rows by their orderByItems, like the .NET client, then by rid, descending if the first
 // item is. In vector searches, undefined items come last.
-func (info *receivedQueryPlanInfo) compare(a, b jsondoc.Value) int {
+func (info *testClientQueryPlanInfo) compare(a, b jsondoc.Value) int {
 	x, y := elements(a.Member("orderByItems")), elements(b.Member("orderByItems"))
 	for i, direction := range info.OrderBy {
 		v, w := x[i].Member("item"), y[i].Member("item")
@@ -203,7 +203,7 @@ func ridNumber(row jsondoc.Value) uint64 {
 
 // finish computes a query's result from the rows of all ranges: aggregates, groups, DISTINCT, OFFSET and
 // LIMIT. The stages are in the order of the .NET client.
-func (info *receivedQueryPlanInfo) finish(rows []jsondoc.Value) ([]jsondoc.Value, error) {
+func (info *testClientQueryPlanInfo) finish(rows []jsondoc.Value) ([]jsondoc.Value, error) {
 	if len(info.OrderBy) > 0 {
 		rows = info.payloads(rows)
 	}
@@ -249,7 +249,7 @@ func (info *receivedQueryPlanInfo) finish(rows []jsondoc.Value) ([]jsondoc.Value
 
 // payloads returns the "payload" of each row, that is, the row of the original query without the values
 // that were needed only for merging.
-func (info *receivedQueryPlanInfo) payloads(rows []jsondoc.Value) []jsondoc.Value {
+func (info *testClientQueryPlanInfo) payloads(rows []jsondoc.Value) []jsondoc.Value {
 	var list []jsondoc.Value
 	for _, row := range rows {
 		payload := row.Member("payload")
@@ -264,7 +264,7 @@ func (info *receivedQueryPlanInfo) payloads(rows []jsondoc.Value) []jsondoc.Valu
 
 // single merges the rows of SELECT VALUE with one aggregate. The row of each range is an array of one
 // element.
-func (info *receivedQueryPlanInfo) single(rows []jsondoc.Value) ([]jsondoc.Value, error) {
+func (info *testClientQueryPlanInfo) single(rows []jsondoc.Value) ([]jsondoc.Value, error) {
 	merged := newAggregateMerger(info.Aggregates[0])
 	for _, row := range rows {
 		if err := merged.add(elements(row)[0]); err != nil {
@@ -283,7 +283,7 @@ func defined(v jsondoc.Value) []jsondoc.Value {
 
 // group merges the groups of GROUP BY from all ranges, with their aggregates. Without GROUP BY all rows
 // are one group.
-func (info *receivedQueryPlanInfo) group(rows []jsondoc.Value) ([]jsondoc.Value, error) {
+func (info *testClientQueryPlanInfo) group(rows []jsondoc.Value) ([]jsondoc.Value, error) {
 	type bucket struct {
 		payload jsondoc.Value
 		merged  map[string]*aggregateMerger

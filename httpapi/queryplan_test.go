@@ -19,7 +19,7 @@ var unmergeable = []string{"Compositions of aggregates and other expressions are
 // merged runs a query once merged by the client and once by the server, and returns an error if the
 // results differ. It returns false if the server refuses to plan the query because clients cannot merge
 // it.
-func (p *mergingClient) merged(c *queryCase) (bool, error) {
+func (p *mergingQueryClient) merged(c *queryCase) (bool, error) {
 	params := string(c.Parameters)
 	direct := p.w.do("POST", p.path, queryBody(c.Query, params),
 		queryHeaders(append(served, "x-ms-max-item-count", "-1")...)...)
@@ -79,7 +79,7 @@ func TestPlansOfQueryCases(t *testing.T) {
 			cases, sets := readCases(t)
 			w := newTestServer(t, ranges(n))
 			w.do("POST", "/dbs", `{"id":"d"}`).want(201)
-			pipelines := map[string]*mergingClient{}
+			pipelines := map[string]*mergingQueryClient{}
 			for name, set := range sets {
 				set.load(w, name, false)
 				pipelines[name] = w.pipeline(set.path, 2)

@@ -28,7 +28,7 @@ func orderedQuery(by, filter string) string {
 
 // resumable reads all rows of the range 0 with an ORDER BY clause. It calls fn for each row, with all
 // rows, the row's position and its order-by values.
-func (p *mergingClient) resumable(by string, fn func(all []jsondoc.Value, i int, keys []jsondoc.Value)) {
+func (p *mergingQueryClient) resumable(by string, fn func(all []jsondoc.Value, i int, keys []jsondoc.Value)) {
 	p.w.t.Helper()
 	all, err := p.drain(orderedQuery(by, "{documentdb-formattableorderbyquery-filter}"), "",
 		"x-ms-documentdb-partitionkeyrangeid", "0")

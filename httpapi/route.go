@@ -37,7 +37,7 @@ var grammar = [...]struct {
 
 // targetResource is the resource that a request addresses, as parsed from the raw path.
 type targetResource struct {
-	cosmos.Address
+	cosmos.ResourceAddress
 	kind cosmos.ResourceKind
 	feed bool // the path ends in a keyword (/dbs/x/colls); kind is then the kind of the children
 

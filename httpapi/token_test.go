@@ -230,7 +230,7 @@ func TestRightsCoverResourceKinds(t *testing.T) {
 	for n := range 2 * int(cosmos.KindNone) * int(cosmos.OpOther) {
 		k, feed, op := cosmos.ResourceKind(n/2/int(cosmos.OpOther)), n%2 == 0, cosmos.OperationType(n/2%int(cosmos.OpOther))
 		req := cosmos.Request{Kind: k, Feed: feed, Operation: op, Grant: grant,
-			Address: cosmos.Address{IDs: [cosmos.MaxIDs]string{"d", "c", "s"}, N: 3}}
+			Address: cosmos.ResourceAddress{IDs: [cosmos.MaxIDs]string{"d", "c", "s"}, N: 3}}
 		if w.srv.ops.Permit(t.Context(), &req) == nil && !tried[place{k, feed}] {
 			t.Errorf("kind %d, feed %v, operation %d: tokens have rights that no test tries", k, feed, op)
 		}

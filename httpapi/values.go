@@ -52,7 +52,7 @@ func parseContentFormat(value string) (cosmos.ResponseFormats, error) {
 // master key.
 func (h *reqHeaders) parseImport(name, value string) (err error) {
 	if h.Imported == nil {
-		h.Imported = new(store.ImportedItemTimestamp)
+		h.Imported = new(store.ImportTimestampOptions)
 	}
 	switch name {
 	case "X-Mayfly-Timestamp":

@@ -27,7 +27,7 @@
 //
 // # Unique keys
 //
-// UniqueKeys are immutable: they are set when the container is created. Values encodes a document's
+// UniqueKeyConstraints are immutable: they are set when the container is created. Values encodes a document's
 // values for one of the constraints. Two documents violate the constraint if their encodings are equal.
 // The encodings need no order, so a long value is replaced by its hash.
 //

@@ -264,18 +264,18 @@ func (x *Indexer) sameEntries(old *Indexer, c *CompositeIndex) bool {
 type indexPathNode struct {
 	names     map[string]*indexPathNode
 	element   *indexPathNode
-	deep      *indexPathNode // all other positions below: nil, or a node whose deep is itself
-	composite []int          // positions of the value among the paths of all composite indexes
-	vector    int            // 1 + the index in vectors; 0: none
-	text      bool           // full-text index
-	language  Language       // of the text
-	spatial   *spatialDomain // spatial index of geometries here
-	below     *spatialDomain // spatial index of geometries at any depth below
+	deep      *indexPathNode    // all other positions below: nil, or a node whose deep is itself
+	composite []int             // positions of the value among the paths of all composite indexes
+	vector    int               // 1 + the index in vectors; 0: none
+	text      bool              // full-text index
+	language  Language          // of the text
+	spatial   *spatialIndexArea // spatial index of geometries here
+	below     *spatialIndexArea // spatial index of geometries at any depth below
 }
 
-// spatialDomain is the area that a spatial index covers: the plane within box or, if box is nil, the
+// spatialIndexArea is the area that a spatial index covers: the plane within box or, if box is nil, the
 // globe.
-type spatialDomain struct{ box *SpatialIndexBounds }
+type spatialIndexArea struct{ box *SpatialIndexBoundingBox }
 
 func (p *indexPathNode) property(name string) *indexPathNode {
 	if p == nil {
@@ -299,7 +299,7 @@ func (p *indexPathNode) elements() *indexPathNode {
 
 // inheritBelow makes a spatial index whose path ends in /* apply to all nodes below p, except to those
 // that have a spatial index of their own. below is the index that p itself inherits; nil: none.
-func (p *indexPathNode) inheritBelow(below *spatialDomain) {
+func (p *indexPathNode) inheritBelow(below *spatialIndexArea) {
 	if p.below != nil {
 		below = p.below
 	}
@@ -315,7 +315,7 @@ func (p *indexPathNode) inheritBelow(below *spatialDomain) {
 	}
 }
 
-func (p *indexPathNode) inherit(below *spatialDomain) {
+func (p *indexPathNode) inherit(below *spatialIndexArea) {
 	if p.spatial == nil {
 		p.spatial = below
 	}
@@ -373,7 +373,7 @@ func (x *Indexer) addSpecial() error {
 			return at(err, "spatialIndexes[%d].path", i)
 		}
 		node := x.special.grow(pattern.segments)
-		node.spatial = &spatialDomain{s.Box}
+		node.spatial = &spatialIndexArea{s.Box}
 		if pattern.subtree {
 			node.below = node.spatial
 		}

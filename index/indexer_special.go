@@ -221,7 +221,7 @@ func DecodeText(value []byte) (count, words uint64) {
 }
 
 // geometry adds the entries of a geometry, one per cell that covers it.
-func (w *documentWalk) geometry(box *SpatialIndexBounds, v jsondoc.Value) {
+func (w *documentWalk) geometry(box *SpatialIndexBoundingBox, v jsondoc.Value) {
 	if v.Kind() != jsondoc.Object || v.Member("type").Kind() != jsondoc.String {
 		return
 	}
@@ -237,7 +237,7 @@ func (w *documentWalk) geometry(box *SpatialIndexBounds, v jsondoc.Value) {
 }
 
 // Spatial reports whether geometries at path are indexed. box bounds their plane; it is nil on the globe.
-func (x *Indexer) Spatial(p Path) (box *SpatialIndexBounds, ok bool) {
+func (x *Indexer) Spatial(p Path) (box *SpatialIndexBoundingBox, ok bool) {
 	same := func(y *Indexer) bool {
 		at := y.at(p)
 		if at == nil || at.spatial == nil || y.hidden[p[0].Name] || y.def.Geometry != x.def.Geometry {

@@ -17,7 +17,7 @@ import (
 // testdata/entries.txt.
 func TestEntries(t *testing.T) {
 	var x *Indexer
-	datatest.Run(t, "testdata/entries.txt", func(t *testing.T, c *datatest.Case) string {
+	datatest.Run(t, "testdata/entries.txt", func(t *testing.T, c *datatest.TestFileCommand) string {
 		switch c.Cmd {
 		case "policy":
 			x = compile(t, c.Input)

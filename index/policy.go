@@ -38,13 +38,13 @@ type Policy struct {
 
 // PathSpec is an included or excluded path, the text of a PathPattern.
 type PathSpec struct {
-	Path    string        `json:"path"`
-	Indexes []LegacyIndex `json:"indexes,omitempty"` // sent by old clients and returned only to them
+	Path    string                `json:"path"`
+	Indexes []LegacyIndexSettings `json:"indexes,omitempty"` // sent by old clients and returned only to them
 }
 
-// LegacyIndex holds the obsolete settings of an included path (kind, data type, precision) that old clients
-// send. They have no effect: all paths have range indexes of full precision.
-type LegacyIndex struct {
+// LegacyIndexSettings holds the obsolete settings of an included path (kind, data type, precision) that old
+// clients send. They have no effect: all paths have range indexes of full precision.
+type LegacyIndexSettings struct {
 	Kind      string `json:"kind"`
 	DataType  string `json:"dataType,omitempty"`
 	Precision *int   `json:"precision,omitempty"`
@@ -58,14 +58,14 @@ type CompositePathSpec struct {
 
 // SpatialPath is a path whose values are indexed as GeoJSON.
 type SpatialPath struct {
-	Path  string              `json:"path"`  // a PathPattern
-	Types []string            `json:"types"` // Point, LineString, Polygon, MultiPolygon; normalised to all four
-	Box   *SpatialIndexBounds `json:"boundingBox,omitempty"`
+	Path  string                   `json:"path"`  // a PathPattern
+	Types []string                 `json:"types"` // of geometries: Point, Polygon ...; normalised to all
+	Box   *SpatialIndexBoundingBox `json:"boundingBox,omitempty"`
 }
 
-// SpatialIndexBounds bounds the plane that a spatial index covers. It is required in containers whose
+// SpatialIndexBoundingBox bounds the plane that a spatial index covers. It is required in containers whose
 // geospatialConfig is Geometry and not allowed in others.
-type SpatialIndexBounds struct {
+type SpatialIndexBoundingBox struct {
 	XMin float64 `json:"xmin"`
 	YMin float64 `json:"ymin"`
 	XMax float64 `json:"xmax"`

@@ -14,8 +14,8 @@ import (
 )
 
 func TestPolicy(t *testing.T) {
-	datatest.Run(t, "testdata/policy.txt", func(t *testing.T, c *datatest.Case) string {
-		around := PolicyContext{Geometry: c.Flag("geometry")}
+	datatest.Run(t, "testdata/policy.txt", func(t *testing.T, c *datatest.TestFileCommand) string {
+		around := PolicyValidationContext{Geometry: c.Flag("geometry")}
 		if v := c.String("vector", ""); v != "" {
 			around.Vectors = map[string]int{v: int(c.Int("dimensions", 0))}
 		}
@@ -39,7 +39,7 @@ func TestPolicy(t *testing.T) {
 
 // roundTrip returns the policy's JSON, and checks that Parse reads an equal policy from it, which
 // Normalize does not change.
-func roundTrip(t *testing.T, c *datatest.Case, p Policy) string {
+func roundTrip(t *testing.T, c *datatest.TestFileCommand, p Policy) string {
 	text, err := json.Marshal(p)
 	if err != nil {
 		c.Fatalf("%v", err)
@@ -57,7 +57,7 @@ func roundTrip(t *testing.T, c *datatest.Case, p Policy) string {
 }
 
 func TestPathPrecedence(t *testing.T) {
-	datatest.Run(t, "testdata/precedence.txt", func(t *testing.T, c *datatest.Case) string {
+	datatest.Run(t, "testdata/precedence.txt", func(t *testing.T, c *datatest.TestFileCommand) string {
 		lines := strings.Split(strings.TrimSpace(c.Input), "\n")
 		p, err := Parse([]byte(lines[0]))
 		if err != nil {
@@ -166,7 +166,7 @@ func TestZeroPolicyIsDefault(t *testing.T) {
 	if !(Policy{}).Equal(Default()) || Default().Equal(Policy{Mode: None}) {
 		t.Error("Equal is wrong")
 	}
-	if err := Default().Validate(PolicyContext{}); err != nil {
+	if err := Default().Validate(PolicyValidationContext{}); err != nil {
 		t.Error(err)
 	}
 	if (&Policy{Included: []PathSpec{{Path: "nonsense"}}}).Indexed(PathSegment{Name: "a"}) {
@@ -214,7 +214,7 @@ func FuzzPolicy(f *testing.F) {
 		if again, err := Parse(text); err != nil || !again.Equal(p) {
 			t.Fatalf("%q is not stable: %q, %v", raw, text, err)
 		}
-		_ = p.Validate(PolicyContext{})
+		_ = p.Validate(PolicyValidationContext{})
 	})
 }
 

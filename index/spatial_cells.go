@@ -53,7 +53,7 @@ func AppendCell(dst []byte, cell uint64) []byte { return binary.BigEndian.Append
 
 // Cells returns the cells under which a geometry is indexed, ascending, at most eight. box bounds the
 // plane of planar geometries; it is nil on the globe.
-func (g *Geometry) Cells(box *SpatialIndexBounds) []uint64 {
+func (g *Geometry) Cells(box *SpatialIndexBoundingBox) []uint64 {
 	c := cellCoverer{g: g, box: box, reach: 2 * touch}
 	if points := g.paths[0].points; len(points) == 1 {
 		return []uint64{uint64(c.leaf(points[0]))}
@@ -70,7 +70,7 @@ func (g *Geometry) Cells(box *SpatialIndexBounds) []uint64 {
 // metres on the globe and in the coordinates' unit in the plane. With distance 0 these are the geometries
 // that meet g. The ranges are ascending and do not overlap. Each such geometry has at least one of its
 // Cells in one of the ranges.
-func (g *Geometry) QueryCells(box *SpatialIndexBounds, distance float64) []CellRange {
+func (g *Geometry) QueryCells(box *SpatialIndexBoundingBox, distance float64) []CellRange {
 	c := cellCoverer{g: g, box: box, reach: 2 * touch}
 	if g.planar {
 		c.reach += distance
@@ -116,7 +116,7 @@ func merge(ranges []CellRange) []CellRange {
 // cellCoverer finds the cells that contain all points within a distance, reach, of a geometry.
 type cellCoverer struct {
 	g     *Geometry
-	box   *SpatialIndexBounds
+	box   *SpatialIndexBoundingBox
 	reach float64 // radians, or units of the plane
 }
 

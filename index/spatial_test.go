@@ -351,9 +351,9 @@ func TestCells(t *testing.T) {
 	tries := racetest.Campaign(3000, 600)
 	for _, planar := range []bool{false, true} {
 		r := rand.New(rand.NewPCG(5, 6))
-		var frame *SpatialIndexBounds
+		var frame *SpatialIndexBoundingBox
 		if planar {
-			frame = &SpatialIndexBounds{XMin: -20, YMin: -30, XMax: 40, YMax: 50} // some shapes are beyond it
+			frame = &SpatialIndexBoundingBox{XMin: -20, YMin: -30, XMax: 40, YMax: 50}
 		}
 		hits, idle := 0, 0
 		for range tries {
@@ -407,7 +407,7 @@ func TestCellKeys(t *testing.T) {
 		t.Errorf("the leaf of a place is %s: what is on disk would not be found", got)
 	}
 	const planarCells = "[70000000000000 d0000000000000 f0000000000000 12aaaaaaaaaaaab 190000000000000 1b0000000000000 1caaaaaaaaaaaab 1e1000000000000]"
-	frame := &SpatialIndexBounds{XMin: 0, YMin: 0, XMax: 100, YMax: 100}
+	frame := &SpatialIndexBoundingBox{XMin: 0, YMin: 0, XMax: 100, YMax: 100}
 	if got := fmt.Sprintf("%x", mustGeometry(t, geo("A 10 10,20 10,20 20"), true).Cells(frame)); got != planarCells {
 		t.Errorf("cells in the plane are %s: what is on disk would not be found", got)
 	}
@@ -466,7 +466,7 @@ func FuzzGeometry(f *testing.F) {
 				shapes = append(shapes, g)
 			}
 			g, h := shapes[0], shapes[1]
-			frame := &SpatialIndexBounds{XMin: -10, YMin: -10, XMax: 10, YMax: 10}
+			frame := &SpatialIndexBoundingBox{XMin: -10, YMin: -10, XMax: 10, YMax: 10}
 			if !planar {
 				frame = nil
 			}

@@ -15,10 +15,10 @@ const (
 	maxUniqueKeyPaths = 16
 )
 
-// UniqueKeys are the unique key constraints of a container: no two documents of a logical partition may
-// have the same values for all paths of a constraint. They are immutable. The zero UniqueKeys has no
-// constraints and stands for a missing policy.
-type UniqueKeys struct {
+// UniqueKeyConstraints are the unique key constraints of a container: no two documents of a logical partition
+// may have the same values for all paths of a constraint. They are immutable. The zero UniqueKeyConstraints
+// has no constraints and stands for a missing policy.
+type UniqueKeyConstraints struct {
 	keys []uniqueKey // nil: no policy; empty: an empty list, which clients read back
 }
 
@@ -31,16 +31,16 @@ type uniqueKey struct {
 // NewUniqueKeys returns constraints with the given lists of paths such as /a/b, one list per constraint.
 // There may be at most 10 constraints of 1 to 16 paths. A path may occur only once in a constraint and
 // must not enter arrays. The error is a *PolicyError.
-func NewUniqueKeys(constraints ...[]string) (UniqueKeys, error) {
+func NewUniqueKeys(constraints ...[]string) (UniqueKeyConstraints, error) {
 	if len(constraints) > maxUniqueKeys {
-		return UniqueKeys{}, refuse(fmt.Sprintf("A container may have at most %d unique keys, not %d.",
+		return UniqueKeyConstraints{}, refuse(fmt.Sprintf("A container may have at most %d unique keys, not %d.",
 			maxUniqueKeys, len(constraints)), "uniqueKeys")
 	}
-	u := UniqueKeys{keys: []uniqueKey{}}
+	u := UniqueKeyConstraints{keys: []uniqueKey{}}
 	for i, texts := range constraints {
 		key, err := newUniqueKey(texts)
 		if err != nil {
-			return UniqueKeys{}, at(err, "uniqueKeys[%d].paths", i)
+			return UniqueKeyConstraints{}, at(err, "uniqueKeys[%d].paths", i)
 		}
 		u.keys = append(u.keys, key)
 	}
@@ -68,7 +68,7 @@ func newUniqueKey(texts []string) (uniqueKey, error) {
 	return key, nil
 }
 
-// uniqueKeysJSON is the JSON form of UniqueKeys: Cosmos DB's uniqueKeyPolicy.
+// uniqueKeysJSON is the JSON form of UniqueKeyConstraints: Cosmos DB's uniqueKeyPolicy.
 type uniqueKeysJSON struct {
 	UniqueKeys []uniqueKeyJSON `json:"uniqueKeys"`
 }
@@ -79,17 +79,17 @@ type uniqueKeyJSON struct {
 }
 
 // ParseUniqueKeys parses Cosmos DB's uniqueKeyPolicy from JSON. The error is a *PolicyError.
-func ParseUniqueKeys(raw []byte) (UniqueKeys, error) {
-	var u UniqueKeys
+func ParseUniqueKeys(raw []byte) (UniqueKeyConstraints, error) {
+	var u UniqueKeyConstraints
 	if err := json.Unmarshal(raw, &u); err != nil {
-		return UniqueKeys{}, decodeError(err)
+		return UniqueKeyConstraints{}, decodeError(err)
 	}
 	return u, nil
 }
 
 // UnmarshalJSON parses a uniqueKeyPolicy by the rules of ParseUniqueKeys: see json.Unmarshaler. It leaves u
 // unchanged if the text is null.
-func (u *UniqueKeys) UnmarshalJSON(raw []byte) error {
+func (u *UniqueKeyConstraints) UnmarshalJSON(raw []byte) error {
 	if err := strictObject(raw); err != nil || isNull(raw) {
 		return err
 	}
@@ -110,7 +110,7 @@ func (u *UniqueKeys) UnmarshalJSON(raw []byte) error {
 }
 
 // MarshalJSON returns the uniqueKeyPolicy as a client reads it back, with the paths as sent.
-func (u UniqueKeys) MarshalJSON() ([]byte, error) {
+func (u UniqueKeyConstraints) MarshalJSON() ([]byte, error) {
 	w := uniqueKeysJSON{UniqueKeys: make([]uniqueKeyJSON, len(u.keys))}
 	for i, k := range u.keys {
 		w.UniqueKeys[i].Paths = k.texts
@@ -119,14 +119,14 @@ func (u UniqueKeys) MarshalJSON() ([]byte, error) {
 }
 
 // IsZero reports whether u stands for a missing policy.
-func (u UniqueKeys) IsZero() bool { return u.keys == nil }
+func (u UniqueKeyConstraints) IsZero() bool { return u.keys == nil }
 
 // Len returns the number of constraints.
-func (u UniqueKeys) Len() int { return len(u.keys) }
+func (u UniqueKeyConstraints) Len() int { return len(u.keys) }
 
 // Equal reports whether both have the same constraints over the same paths, in the same order. A missing
 // policy equals an empty list.
-func (u UniqueKeys) Equal(v UniqueKeys) bool {
+func (u UniqueKeyConstraints) Equal(v UniqueKeyConstraints) bool {
 	return slices.EqualFunc(u.keys, v.keys, func(a, b uniqueKey) bool {
 		return slices.EqualFunc(a.paths, b.paths,
 			func(p, q jsondoc.Path) bool { return p.String() == q.String() })
@@ -143,7 +143,7 @@ const maxUniqueValues = 512
 // replaced by FF and its SHA-256, because keys should be short and their order is not used. So the result
 // has at most 512 bytes. The first byte distinguishes the two forms: type bytes of values are far below
 // 0xFF.
-func (u UniqueKeys) Values(dst []byte, constraint int, body []byte) []byte {
+func (u UniqueKeyConstraints) Values(dst []byte, constraint int, body []byte) []byte {
 	start := len(dst)
 	for _, p := range u.keys[constraint].paths {
 		v := jsondoc.Get(body, p)

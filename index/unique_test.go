@@ -62,7 +62,7 @@ func TestUniqueKeysJSON(t *testing.T) {
 }
 
 func TestUniqueKeysEqual(t *testing.T) {
-	parse := func(s string) UniqueKeys {
+	parse := func(s string) UniqueKeyConstraints {
 		u, err := ParseUniqueKeys([]byte(s))
 		if err != nil {
 			t.Fatal(err)

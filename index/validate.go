@@ -9,9 +9,9 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// PolicyContext holds the other settings of a container's definition on which the rules of a policy
+// PolicyValidationContext holds the other settings of a container's definition on which the rules of a policy
 // depend.
-type PolicyContext struct {
+type PolicyValidationContext struct {
 	Geometry bool // geospatialConfig is Geometry, not Geography
 	// dimensions of the vectors by their paths in the vector embedding policy, as printed by jsondoc.Path
 	Vectors  map[string]int
@@ -30,7 +30,7 @@ const (
 )
 
 // Validate checks a normalised policy against Cosmos DB's rules. The error is a *PolicyError.
-func (p Policy) Validate(s PolicyContext) error {
+func (p Policy) Validate(s PolicyValidationContext) error {
 	switch p.Mode {
 	case Consistent, Lazy:
 	case None:
@@ -150,7 +150,7 @@ func (p SpatialPath) validate(geometry bool) error {
 }
 
 // spans reports whether the box has an area and its sides are finite.
-func (b *SpatialIndexBounds) spans() bool {
+func (b *SpatialIndexBoundingBox) spans() bool {
 	return b.XMin < b.XMax && b.YMin < b.YMax && !math.IsInf(b.XMax-b.XMin, 0) &&
 		!math.IsInf(b.YMax-b.YMin, 0)
 }

@@ -265,17 +265,18 @@ func ttlText(n ttl.Seconds) string {
 	return strconv.Itoa(int(n))
 }
 
-func (m *Mayfly) explain(c *store.Container, partitionKey any, id string) (inspect.Expiry, error) {
+func (m *Mayfly) explain(c *store.Container, partitionKey any,
+	id string) (inspect.ItemExpiryExplanation, error) {
 	if _, hierarchical := partitionKey.([]any); !hierarchical {
 		partitionKey = []any{partitionKey}
 	}
 	raw, err := json.Marshal(partitionKey)
 	if err != nil {
-		return inspect.Expiry{}, err
+		return inspect.ItemExpiryExplanation{}, err
 	}
 	pk, err := definition.ParsePartitionKey(raw)
 	if err != nil {
-		return inspect.Expiry{}, err
+		return inspect.ItemExpiryExplanation{}, err
 	}
 	return c.ExplainItem(context.Background(), pk, id)
 }

@@ -88,17 +88,17 @@ func TestWaitExpired(t *testing.T) {
 	}
 }
 
-// lineCounter is an io.Writer for a log that only counts the lines.
-type lineCounter struct{ lines atomic.Int32 }
+// lineCountingWriter is an io.Writer for a log that only counts the lines.
+type lineCountingWriter struct{ lines atomic.Int32 }
 
-func (c *lineCounter) Write(p []byte) (int, error) {
+func (c *lineCountingWriter) Write(p []byte) (int, error) {
 	c.lines.Add(1)
 	return len(p), nil
 }
 
 func TestStoreAndLogger(t *testing.T) {
 	t.Parallel()
-	var log lineCounter
+	var log lineCountingWriter
 	logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	m := New(t, WithLogger(logger), WithStore(func(o *store.Options) { o.Ranges = 3 }))
 	if n := len(m.Container("db/c", "/pk").Ranges().Ranges); n != 3 {

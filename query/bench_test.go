@@ -97,8 +97,8 @@ func BenchmarkLeapfrog(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		x := &exec.RIDIntersection{List: []source.PostingIterator{&exec.SortedRIDs{Rids: every2},
-			&exec.SortedRIDs{Rids: every13}},
+		x := &exec.RIDIntersection{List: []source.PostingIterator{&exec.SortedRIDListIterator{Rids: every2},
+			&exec.SortedRIDListIterator{Rids: every13}},
 			Pass: func() error { entries++; return nil }}
 		for x.Next() {
 		}

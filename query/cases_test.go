@@ -69,9 +69,9 @@ func (c *queryCase) params() []bind.Parameter {
 	return list
 }
 
-// runVariant is a way to run each case, by its index, number of partition ranges and page size. The result
-// must be the same for all variants.
-type runVariant struct {
+// caseRunVariant is a way to run each case, by its index, number of partition ranges and page size. The
+// result must be the same for all variants.
+type caseRunVariant struct {
 	name    string
 	policy  func(own index.Policy) index.Policy
 	lenient bool
@@ -79,7 +79,7 @@ type runVariant struct {
 	page    int
 }
 
-func variants() []runVariant {
+func variants() []caseRunVariant {
 	own := func(p index.Policy) index.Policy { return p }
 	none := func(index.Policy) index.Policy { return mustPolicy(`{"indexingMode":"none","automatic":false}`) }
 	excluded := func(index.Policy) index.Policy {
@@ -92,14 +92,16 @@ func variants() []runVariant {
 		q.Composite = append(q.Composite, p.Composite...)
 		return q
 	}
-	var list []runVariant
+	var list []caseRunVariant
 	for _, page := range []int{0, 1, 2} {
 		for _, sources := range []int{1, 3} {
 			list = append(list,
-				runVariant{"own", own, false, sources, page}, runVariant{"lenient", own, true, sources, page},
-				runVariant{"none", none, true, sources, page}, runVariant{"excluded", excluded, true, sources,
+				caseRunVariant{"own", own, false, sources, page}, caseRunVariant{"lenient", own, true,
+					sources, page},
+				caseRunVariant{"none", none, true, sources, page}, caseRunVariant{"excluded", excluded,
+					true, sources,
 					page},
-				runVariant{"composite", composite, true, sources, page})
+				caseRunVariant{"composite", composite, true, sources, page})
 		}
 	}
 	return list
@@ -140,7 +142,7 @@ func TestCases(t *testing.T) {
 	}
 }
 
-func (c *queryCase) run(t *testing.T, v runVariant, sets map[string]dataset) error {
+func (c *queryCase) run(t *testing.T, v caseRunVariant, sets map[string]dataset) error {
 	set := sets[strings.Trim(string(c.Docs), `"`)]
 	if c.Docs[0] == '[' {
 		if err := json.Unmarshal(c.Docs, &set.Docs); err != nil {

@@ -29,7 +29,7 @@ const compilerFolder = "MAYFLY_QUERYPLAN"
 // plans that clients use.
 func TestCompilerAnswers(t *testing.T) {
 	t.Parallel()
-	datatest.Run(t, "testdata/compiler.txt", func(t *testing.T, c *datatest.Case) string {
+	datatest.Run(t, "testdata/compiler.txt", func(t *testing.T, c *datatest.TestFileCommand) string {
 		var out strings.Builder
 		for _, text := range c.Lines() {
 			out.WriteString(ourAnswer(t, text) + "\n")
@@ -48,7 +48,7 @@ func TestCompiler(t *testing.T) {
 		t.Skip(compilerFolder + " names no folder with queryplan.py: Cosmos DB's query compiler is not asked")
 	}
 	t.Run("answers", func(t *testing.T) {
-		datatest.Run(t, "testdata/compiler.txt", func(t *testing.T, c *datatest.Case) string {
+		datatest.Run(t, "testdata/compiler.txt", func(t *testing.T, c *datatest.TestFileCommand) string {
 			return strings.Join(askCompiler(t, folder, c.Lines()), "\n") + "\n"
 		})
 	})

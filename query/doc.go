@@ -54,7 +54,7 @@
 // Clients of Cosmos DB send a query to each partition range separately and merge the results. Gateway makes
 // the plan for such a client: it rewrites the query so that each row carries the values that it is merged
 // by. The rewritten queries run like any other. If such a client has no cursor for a range, it resumes an
-// ORDER BY there with extra conditions or with a OrderByStartPosition.
+// ORDER BY there with extra conditions or with an OrderByStartPosition.
 //
 // # Values
 //

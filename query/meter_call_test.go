@@ -53,7 +53,7 @@ func TestTimeLimitDuringCall(t *testing.T) {
 		watch := time.Duration(0)
 		env := eval.Env{Elapsed: func() time.Duration { watch += time.Second; return watch },
 			Limit: 3 * time.Second}
-		var late *queryerror.TimeError
+		var late *queryerror.TimeLimitError
 		if _, err := p.Run(t.Context(), sources, env, exec.RunOptions{}); !errors.As(err, &late) {
 			t.Errorf("%s: %v", name, err)
 		}

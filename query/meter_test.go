@@ -80,7 +80,7 @@ func TestRunTimeLimit(t *testing.T) {
 			watch := time.Duration(0)
 			env := eval.Env{Elapsed: func() time.Duration { watch += time.Second; return watch },
 				Limit: 3 * time.Second}
-			var late *queryerror.TimeError
+			var late *queryerror.TimeLimitError
 			if _, err := p.Run(t.Context(), sources, env, exec.RunOptions{}); !errors.As(err, &late) ||
 				late.Limit != env.Limit {
 				t.Errorf("%v", err)
@@ -118,7 +118,7 @@ func TestConditionLimit(t *testing.T) {
 	watch := time.Duration(0)
 	env := eval.Env{Elapsed: func() time.Duration { watch += time.Second; return watch },
 		Limit: 5 * time.Second}
-	var late *queryerror.TimeError
+	var late *queryerror.TimeLimitError
 	if _, err := c.Match(t.Context(), &memoryDocument{1, heavy()}, env); !errors.As(err, &late) {
 		t.Errorf("%v", err)
 	}
@@ -157,7 +157,7 @@ func TestCostlyConstants(t *testing.T) {
 	watch := time.Duration(0)
 	env := eval.Env{Elapsed: func() time.Duration { watch += time.Second; return watch },
 		Limit: 3 * time.Second}
-	var late *queryerror.TimeError
+	var late *queryerror.TimeLimitError
 	sources := newPageStateStore(t, nil, [][]byte{[]byte(`{"id":"1"}`)}, 1)
 	if _, err := p.Run(t.Context(), sources, env, exec.RunOptions{}); !errors.As(err, &late) {
 		t.Errorf("%v", err)

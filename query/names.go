@@ -19,7 +19,7 @@ type (
 	Error       = queryerror.Error
 	MemoryError = queryerror.MemoryError
 	ErrorFormat = queryerror.ErrorFormat
-	TimeError   = queryerror.TimeError
+	TimeError   = queryerror.TimeLimitError
 )
 
 const (
@@ -40,7 +40,7 @@ type (
 	SeekableIndexEntryIterator  = source.SeekableIndexEntryIterator
 	MissingPathLister           = source.MissingPathLister
 	SkippedRIDReporter          = source.SkippedRIDReporter
-	Source                      = source.Source
+	DocumentSource              = source.Source
 	IndexEntryIterator          = source.IndexEntryIterator
 	EntryReader                 = source.IndexEntryReader
 	VersionedSource             = source.VersionedSource
@@ -61,8 +61,8 @@ const (
 // The position of a query that reads several sources one after the other, and the span of partition keys of
 // a source.
 type (
-	WalkProgress = cursor.WalkProgress
-	SourceSpan   = cursor.SourceSpan
+	SourceWalkProgress = cursor.SourceWalkProgress
+	SourceKeyRange     = cursor.SourceKeyRange
 )
 
 // What Prepare needs besides the text of the query.
@@ -81,7 +81,7 @@ type (
 
 // Which indexes a query uses, and which would be useful.
 type (
-	IndexUse = plan.IndexUse
+	UsedAndPotentialIndexes = plan.UsedAndPotentialIndexes
 )
 
 // The arguments and results of a run.

@@ -109,7 +109,7 @@ func (m *memorySource) Fetch(rid uint64) (source.Document, bool, error) {
 
 // memoryPostings is a posting list in memory.
 type memoryPostings struct {
-	exec.SortedRIDs
+	exec.SortedRIDListIterator
 	m *memorySource
 }
 
@@ -117,7 +117,7 @@ func (r *memoryPostings) Close() error { r.m.opened--; return nil }
 
 func (m *memorySource) rids(list []uint64) source.PostingIterator {
 	m.opened++
-	return &memoryPostings{exec.SortedRIDs{Rids: list}, m}
+	return &memoryPostings{exec.SortedRIDListIterator{Rids: list}, m}
 }
 
 func (m *memorySource) Postings(prefix []byte) source.PostingIterator {
@@ -154,20 +154,20 @@ func (m *memorySource) Terms(lo, hi []byte, reverse bool) source.IndexEntryItera
 	if reverse {
 		slices.Reverse(list)
 	}
-	return &memoryTerms{m: m, list: list, at: -1}
+	return &inMemoryIndexEntryIterator{m: m, list: list, at: -1}
 }
 
-type memoryTerms struct {
+type inMemoryIndexEntryIterator struct {
 	m    *memorySource
 	list []memoryEntry
 	at   int
 }
 
-func (t *memoryTerms) Next() bool    { t.at++; return t.at < len(t.list) }
-func (t *memoryTerms) Key() []byte   { return t.list[t.at].key }
-func (t *memoryTerms) Value() []byte { return t.list[t.at].value }
-func (t *memoryTerms) RID() uint64   { return t.list[t.at].rid }
-func (t *memoryTerms) Close() error  { t.m.opened--; return nil }
+func (t *inMemoryIndexEntryIterator) Next() bool    { t.at++; return t.at < len(t.list) }
+func (t *inMemoryIndexEntryIterator) Key() []byte   { return t.list[t.at].key }
+func (t *inMemoryIndexEntryIterator) Value() []byte { return t.list[t.at].value }
+func (t *inMemoryIndexEntryIterator) RID() uint64   { return t.list[t.at].rid }
+func (t *inMemoryIndexEntryIterator) Close() error  { t.m.opened--; return nil }
 
 func (m *memorySource) Partition() (source.PostingIterator, bool) { return nil, false }
 
@@ -195,7 +195,7 @@ func (m *memorySource) Version() (string, bool, error) { return m.version, m.ver
 
 func (m *memorySource) Dead(int) ([]uint64, bool, error) { return nil, true, nil }
 
-func (t *memoryTerms) Seek(key []byte) bool {
+func (t *inMemoryIndexEntryIterator) Seek(key []byte) bool {
 	for t.at++; t.at < len(t.list); t.at++ {
 		if bytes.Compare(t.list[t.at].key, key) >= 0 {
 			return true

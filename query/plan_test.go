@@ -30,7 +30,7 @@ func planInfo(t testing.TB) bind.ContainerInfo {
 // TestPlans compares the printed plans of queries with the golden file testdata/plans.txt.
 func TestPlans(t *testing.T) {
 	t.Parallel()
-	datatest.Run(t, "testdata/plans.txt", func(t *testing.T, c *datatest.Case) string {
+	datatest.Run(t, "testdata/plans.txt", func(t *testing.T, c *datatest.TestFileCommand) string {
 		info := planInfo(t)
 		switch c.Cmd {
 		case "plan":

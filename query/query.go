@@ -73,27 +73,31 @@ func (p *Plan) Explain(s exec.Stats) string { return exec.Explain(p.Plan, s) }
 
 // Beginning returns the continuation token (cursor) with which the first page begins. scope names the part
 // of the container that is queried; the sources of the query cover the spans.
-func (p *Plan) Beginning(scope string, spans []cursor.SourceSpan) string {
+func (p *Plan) Beginning(scope string, spans []cursor.SourceKeyRange) string {
 	return exec.Beginning(p.Plan, scope, spans)
 }
 
 // Functions returns the sorted names of all functions of the language, in upper case.
 func Functions() []string { return lang.Functions() }
 
-// Begin returns the WalkProgress at which a query begins: its position in several sources that it reads
+// Begin returns the SourceWalkProgress at which a query begins: its position in several sources that it reads
 // one after the other. spans are the ranges of partition keys of the sources.
-func Begin(spans []SourceSpan) WalkProgress { return cursor.Begin(spans) }
+func Begin(spans []SourceKeyRange) SourceWalkProgress { return cursor.Begin(spans) }
 
-// ParseProgress decodes a WalkProgress, the position of a query in its sources, from the front of b, and
-// returns the bytes that follow it. ok is false if b is malformed. The result refers to parts of b.
-func ParseProgress(b []byte) (p WalkProgress, rest []byte, ok bool) { return cursor.ParseProgress(b) }
+// ParseProgress decodes a SourceWalkProgress, the position of a query in its sources, from the front of b,
+// and returns the bytes that follow it. ok is false if b is malformed. The result refers to parts of b.
+func ParseProgress(b []byte) (p SourceWalkProgress, rest []byte, ok bool) {
+	return cursor.ParseProgress(b)
+}
 
 // OrderedBy returns the OrderValue of a row whose ORDER BY key is v.
 func OrderedBy(v jsondoc.Value) OrderValue { return eval.OrderedBy(v) }
 
 // OrderedByHash returns the OrderValue of a row whose ORDER BY key is an array or an object (k is its
 // kind) with the hash h.
-func OrderedByHash(k jsondoc.Kind, h jsondoc.Hash) OrderValue { return eval.OrderedByHash(k, h) }
+func OrderedByHash(k jsondoc.Kind, h jsondoc.MurmurHash128) OrderValue {
+	return eval.OrderedByHash(k, h)
+}
 
 // CheckComputed checks the definitions of a container's computed properties. As in Cosmos DB each is SELECT
 // VALUE of an expression over one document, FROM the container alone and without any other clause. The

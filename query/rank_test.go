@@ -16,48 +16,48 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// partitionSource is an in-memory source restricted to the documents of one partition key. Its index also
-// has entries of expired documents and of other partition keys.
-type partitionSource struct {
+// inMemoryPartitionSource is an in-memory source restricted to the documents of one partition key. Its index
+// also has entries of expired documents and of other partition keys.
+type inMemoryPartitionSource struct {
 	*memorySource
 	part  []uint64 // the rids of the partition, the dead among them; nil: all
 	dead  []uint64
 	blind bool // nobody knows who is dead
 }
 
-func (s *partitionSource) has(rid uint64) bool {
+func (s *inMemoryPartitionSource) has(rid uint64) bool {
 	_, gone := slices.BinarySearch(s.dead, rid)
 	_, in := slices.BinarySearch(s.part, rid)
 	return !gone && (s.part == nil || in)
 }
 
-func (s *partitionSource) Fetch(rid uint64) (source.Document, bool, error) {
+func (s *inMemoryPartitionSource) Fetch(rid uint64) (source.Document, bool, error) {
 	if !s.has(rid) {
 		return nil, false, nil
 	}
 	return s.memorySource.Fetch(rid)
 }
 
-func (s *partitionSource) Dead(int) ([]uint64, bool, error) {
+func (s *inMemoryPartitionSource) Dead(int) ([]uint64, bool, error) {
 	return s.dead, !s.blind && s.part == nil, nil
 }
-func (s *partitionSource) Count() (int64, bool) { return 0, false }
+func (s *inMemoryPartitionSource) Count() (int64, bool) { return 0, false }
 
-func (s *partitionSource) Partition() (source.PostingIterator, bool) {
+func (s *inMemoryPartitionSource) Partition() (source.PostingIterator, bool) {
 	if s.part == nil {
 		return nil, false
 	}
 	return s.rids(s.part), true
 }
 
-func (s *partitionSource) Scan(after uint64) source.DocumentIterator {
+func (s *inMemoryPartitionSource) Scan(after uint64) source.DocumentIterator {
 	s.opened++
 	return &partitionScan{memoryScan{m: s.memorySource, at: s.find(after+1) - 1}, s}
 }
 
 type partitionScan struct {
 	memoryScan
-	s *partitionSource
+	s *inMemoryPartitionSource
 }
 
 func (s *partitionScan) Next() bool {
@@ -90,7 +90,7 @@ func RanksOfTheLiving(t *testing.T, first uint64) {
 		var alive [][]byte
 		indexed := newPageStateStore(t, x, bodies, sources)
 		for i, src := range indexed {
-			s := &partitionSource{memorySource: src.(*memorySource), blind: blind}
+			s := &inMemoryPartitionSource{memorySource: src.(*memorySource), blind: blind}
 			for _, d := range s.docs {
 				if r.IntN(4) == 0 {
 					s.dead = append(s.dead, d.rid)

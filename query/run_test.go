@@ -217,7 +217,7 @@ func TestForeignCursors(t *testing.T) {
 		},
 		"a part of the container that it does not cover": func() (exec.Page, error) {
 			return p.Run(context.Background(), nil, eval.Env{}, exec.RunOptions{Cursor: cursorOver(p,
-				cursor.SourceSpan{From: []byte{5}}), Scope: "s"})
+				cursor.SourceKeyRange{From: []byte{5}}), Scope: "s"})
 		},
 	} {
 		var wrong *queryerror.CursorError
@@ -227,9 +227,9 @@ func TestForeignCursors(t *testing.T) {
 	}
 }
 
-func cursorOver(p *Plan, s cursor.SourceSpan) string {
+func cursorOver(p *Plan, s cursor.SourceKeyRange) string {
 	x := exec.Execution{Plan: p.Plan, Opts: exec.RunOptions{Scope: "s"}}
-	return cursor.PagePosition{Form: cursor.Sorting, Limit: -1}.Encode(x.Hash(), []cursor.SourceSpan{s})
+	return cursor.PagePosition{Form: cursor.Sorting, Limit: -1}.Encode(x.Hash(), []cursor.SourceKeyRange{s})
 }
 
 // TestPageTimeBudget checks that a page ends with a cursor when its time budget is over, and that a canceled

@@ -29,10 +29,10 @@ type fakeVectorSource struct {
 
 func (s *fakeVectorSource) Terms(lo, _ []byte, _ bool) source.IndexEntryIterator {
 	if bytes.Equal(lo, s.codeKey) {
-		return &vectorTerms{list: s.codes, at: -1}
+		return &fakeVectorIterator{list: s.codes, at: -1}
 	}
 	s.walked += len(s.vectors)
-	return &vectorTerms{list: s.vectors, at: -1}
+	return &fakeVectorIterator{list: s.vectors, at: -1}
 }
 
 func (s *fakeVectorSource) Value(_ []byte, rid uint64) ([]byte, bool, error) {
@@ -40,16 +40,16 @@ func (s *fakeVectorSource) Value(_ []byte, rid uint64) ([]byte, bool, error) {
 	return s.vectors[rid], true, nil
 }
 
-type vectorTerms struct {
+type fakeVectorIterator struct {
 	list [][]byte
 	at   int
 }
 
-func (t *vectorTerms) Next() bool    { t.at++; return t.at < len(t.list) }
-func (t *vectorTerms) Key() []byte   { return nil }
-func (t *vectorTerms) Value() []byte { return t.list[t.at] }
-func (t *vectorTerms) RID() uint64   { return uint64(t.at) }
-func (t *vectorTerms) Close() error  { return nil }
+func (t *fakeVectorIterator) Next() bool    { t.at++; return t.at < len(t.list) }
+func (t *fakeVectorIterator) Key() []byte   { return nil }
+func (t *fakeVectorIterator) Value() []byte { return t.list[t.at] }
+func (t *fakeVectorIterator) RID() uint64   { return uint64(t.at) }
+func (t *fakeVectorIterator) Close() error  { return nil }
 
 // randomVectors returns n random vectors that are scattered around random centers, at distances of about
 // spread; the centers have lengths of about 1. If centers is 0, the vectors are scattered around the

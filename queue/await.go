@@ -8,7 +8,7 @@ import (
 
 // hasEnded returns the error with which receivers must end, for example because the entity was deleted, and
 // nil as long as the store accepts receivers.
-func (s *messageStoreState) hasEnded() error {
+func (s *inMemoryMessageStoreState) hasEnded() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ended == nil {

@@ -33,7 +33,7 @@ func (q *Queues) Change(ctx context.Context, path string,
 	}
 	for _, s := range e.stores {
 		if s != nil && s.forwardsTo() != "" {
-			e.m.forward(ctx, []*messageStoreState{s})
+			e.m.forward(ctx, []*inMemoryMessageStoreState{s})
 		}
 	}
 	return e.m.entity(ctx, e)

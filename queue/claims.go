@@ -12,14 +12,14 @@ import (
 // claim reserves a message for one operation. It returns nil if the message is claimed already. If several
 // servers share the engine, a claim in memory could not exclude the other servers. The claim that is returned
 // then reserves nothing; instead each transaction checks that the message has no lock (messageTx.isFree).
-func (s *messageStoreState) claim(seq int64, r *Receiver) *messageClaim {
+func (s *inMemoryMessageStoreState) claim(seq int64, r *Receiver) *inMemoryMessageClaim {
 	if s.e.m.shared {
-		return &messageClaim{seq: seq, lockDeadline: lockDeadline{index: -1}}
+		return &inMemoryMessageClaim{seq: seq, lockDeadline: lockDeadline{index: -1}}
 	}
 	if s.claims[seq] != nil {
 		return nil
 	}
-	c := &messageClaim{seq: seq, busy: true, holder: r}
+	c := &inMemoryMessageClaim{seq: seq, busy: true, holder: r}
 	if r != nil && r.lock != nil {
 		c.session, c.group = r.lock, r.lock.id
 	}
@@ -30,7 +30,7 @@ func (s *messageStoreState) claim(seq int64, r *Receiver) *messageClaim {
 
 // forget ends the claim on a message. Receivers do not get the message again: it no longer exists, or it is
 // no longer active.
-func (s *messageStoreState) forget(c *messageClaim) {
+func (s *inMemoryMessageStoreState) forget(c *inMemoryMessageClaim) {
 	s.due.forget(&c.lockDeadline)
 	if c.locked {
 		delete(s.tokens, c.token)
@@ -46,7 +46,7 @@ func (s *messageStoreState) forget(c *messageClaim) {
 // unclaim ends the claim on a message (its reservation in memory for one operation) and makes the message
 // available to receivers again. It wakes one waiting receiver, or schedules the forwarding if the store
 // forwards its messages. A deferred message only loses its claim, because receivers read it by its number.
-func (s *messageStoreState) unclaim(c *messageClaim) {
+func (s *inMemoryMessageStoreState) unclaim(c *inMemoryMessageClaim) {
 	s.forget(c)
 	if c.deferred {
 		return
@@ -63,7 +63,7 @@ func (s *messageStoreState) unclaim(c *messageClaim) {
 
 // lock turns the claim that a receive has on a message into a peek-lock that ends at the millisecond until,
 // and issues its lock token.
-func (s *messageStoreState) lock(c *messageClaim, until int64) {
+func (s *inMemoryMessageStoreState) lock(c *inMemoryMessageClaim, until int64) {
 	c.token, c.locked, c.busy = newToken(), true, false
 	s.tokens[c.token] = c
 	if c.holder != nil {
@@ -75,13 +75,13 @@ func (s *messageStoreState) lock(c *messageClaim, until int64) {
 }
 
 // rearm sets the millisecond at which a message's or session's lock lapses, and the store's timer with it.
-func (s *messageStoreState) rearm(d *lockDeadline, until int64) {
+func (s *inMemoryMessageStoreState) rearm(d *lockDeadline, until int64) {
 	s.due.set(d, until)
 	s.e.m.timers.arm(s, until)
 }
 
 // lapses returns the millisecond in which the claim's lock lapses.
-func (c *messageClaim) lapses() int64 {
+func (c *inMemoryMessageClaim) lapses() int64 {
 	if c.session != nil {
 		return c.session.lockDeadline.until
 	}
@@ -90,7 +90,7 @@ func (c *messageClaim) lapses() int64 {
 
 // held returns the lock with this token. It returns nil if the lock has lapsed, is being settled, or never
 // existed.
-func (s *messageStoreState) held(token message.UUID, now int64) *messageClaim {
+func (s *inMemoryMessageStoreState) held(token message.UUID, now int64) *inMemoryMessageClaim {
 	c := s.tokens[token]
 	if c == nil || c.busy || c.session != nil && c.session.lost || c.lapses() <= now {
 		return nil
@@ -99,7 +99,7 @@ func (s *messageStoreState) held(token message.UUID, now int64) *messageClaim {
 }
 
 // holdSession records that a receiver has the lock of a session.
-func (s *messageStoreState) holdSession(r *Receiver, id string, until int64) {
+func (s *inMemoryMessageStoreState) holdSession(r *Receiver, id string, until int64) {
 	l := &sessionLock{id: id, holder: r}
 	l.lockDeadline = lockDeadline{index: -1, lock: l}
 	r.lock, s.sessions[id] = l, l
@@ -109,7 +109,7 @@ func (s *messageStoreState) holdSession(r *Receiver, id string, until int64) {
 
 // endSession ends the lock of a session. The messages that it covers become available again, except those
 // that are being settled. This does not count as a delivery.
-func (s *messageStoreState) endSession(l *sessionLock) {
+func (s *inMemoryMessageStoreState) endSession(l *sessionLock) {
 	l.lost = true
 	for _, c := range l.holder.held {
 		if !c.busy {
@@ -120,7 +120,7 @@ func (s *messageStoreState) endSession(l *sessionLock) {
 }
 
 // dropSession frees a session whose lock has ended, and wakes a receiver that waits for a free session.
-func (s *messageStoreState) dropSession(l *sessionLock) {
+func (s *inMemoryMessageStoreState) dropSession(l *sessionLock) {
 	s.due.forget(&l.lockDeadline)
 	if s.sessions[l.id] == l {
 		delete(s.sessions, l.id)
@@ -131,7 +131,8 @@ func (s *messageStoreState) dropSession(l *sessionLock) {
 
 // popReturned claims at most n of the messages that receivers have already passed (their numbers are below
 // the next number to read) and that have become available again.
-func (s *messageStoreState) popReturned(p *cursor.Cursor, r *Receiver, n int) (list []*messageClaim) {
+func (s *inMemoryMessageStoreState) popReturned(p *cursor.Cursor, r *Receiver,
+	n int) (list []*inMemoryMessageClaim) {
 	for len(list) < n {
 		seq, ok := p.PopReturned()
 		if !ok {

@@ -92,7 +92,7 @@ func (d clockMoveParticipant) Moved(clocks []*host.NonDecreasingClock) {
 }
 
 // allStores returns the message stores of all entities.
-func (m *loadedEntities) allStores() (list []*messageStoreState) {
+func (m *loadedEntities) allStores() (list []*inMemoryMessageStoreState) {
 	for _, e := range m.list() {
 		for _, s := range e.stores {
 			if s != nil {

@@ -25,8 +25,8 @@ type cachedCounters struct {
 	era uint64
 }
 
-// takenScopeLSN records the LSN that a transaction has taken in the engine scope of a queue or topic.
-type takenScopeLSN struct {
+// scopeLSNOfTransaction records the LSN that a transaction has taken in the engine scope of a queue or topic.
+type scopeLSNOfTransaction struct {
 	top *entityState // the queue or topic
 	lsn uint64       // the LSN that the transaction has taken
 }
@@ -45,11 +45,11 @@ func (w *messageTx) useScope(top *entityState) {
 		kept.era++
 		kept.last = lsn - 1
 	}
-	w.scopes = append(w.scopes, takenScopeLSN{top, lsn})
+	w.scopes = append(w.scopes, scopeLSNOfTransaction{top, lsn})
 }
 
 // counters returns the counters of a store, or CodeEntityNotFound if the store no longer exists.
-func (w *messageTx) counters(s *messageStoreState) (layout.Counters, error) {
+func (w *messageTx) counters(s *inMemoryMessageStoreState) (layout.Counters, error) {
 	if w.m.shared {
 		return s.ReadCounters(w)
 	}

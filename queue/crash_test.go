@@ -116,7 +116,7 @@ func TestLockAfterFailedSettlement(t *testing.T) {
 	d := w.expect("q", "A B")
 	of, err := w.q.store(w.ctx, entity.Address{Entity: "q"})
 	w.must(err)
-	s := memoryLocks{of}
+	s := memoryLockManager{of}
 	c, err := beginSettle(s, d[0].Token)
 	w.must(err)
 	endSettle(s, c)
@@ -128,7 +128,7 @@ func TestLockAfterFailedSettlement(t *testing.T) {
 	w.expect("q", "B+1")
 }
 
-func beginSettle(s memoryLocks, token message.UUID) (*messageClaim, error) {
+func beginSettle(s memoryLockManager, token message.UUID) (*inMemoryMessageClaim, error) {
 	now := s.now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,7 +136,7 @@ func beginSettle(s memoryLocks, token message.UUID) (*messageClaim, error) {
 }
 
 // endSettle ends a settlement with the error that the disk is full.
-func endSettle(s memoryLocks, c *messageClaim) {
+func endSettle(s memoryLockManager, c *inMemoryMessageClaim) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.endSettle(c, messageRemoved, wrap(engine.ErrDiskFull))

@@ -24,15 +24,15 @@ type loadedEntities struct {
 	q       *Queues
 	in      *host.EngineInstance
 	opts    *Options
-	gate    host.Gate // transactions that store times share it; setting a clock back takes it exclusively
-	timers  *storeTimers
+	gate    host.CancelableRWLock // shared by transactions that store times; taken exclusively to set a clock back
+	timers  *dueStoreChangeScheduler
 	idler   *idleEntityDeleter
-	watcher *sharedEngineWatcher // started if the engine is shared
-	server  uint64               // a random number of this server; 0 if the engine is not shared
-	shared  bool                 // other servers may have the engine open as well
-	loading host.Mutex           // held while the records of entities are loaded into memory
-	started int64                // the millisecond at which the dataset started
-	latest  atomic.Int64         // the latest millisecond in which an entity was created or changed
+	watcher *sharedEngineChangeWatcher // started if the engine is shared
+	server  uint64                     // a random number of this server; 0 if the engine is not shared
+	shared  bool                       // other servers may have the engine open as well
+	loading host.Mutex                 // held while the records of entities are loaded into memory
+	started int64                      // the millisecond at which the dataset started
+	latest  atomic.Int64               // the latest millisecond in which an entity was created or changed
 
 	mu      sync.RWMutex // guards the following fields
 	paths   map[string]*entityState
@@ -47,7 +47,7 @@ type entityState struct {
 	scope   []byte // for a subscription, the scope of its topic
 	topic   *entityState
 	created int64
-	stores  [3]*messageStoreState // a topic has only Main
+	stores  [3]*inMemoryMessageStoreState // a topic has only Main
 	m       *loadedEntities
 	kept    counterCacheValidity // counters of a queue's or topic's scope; a transaction over the scope guards it
 
@@ -67,7 +67,7 @@ type entityState struct {
 	// entity.
 	version           atomic.Uint64
 	children          atomic.Pointer[[]*entityState] // of a topic: its subscriptions, by name
-	changes           host.Notifier                  // of changes of its messages
+	changes           host.WaiterNotifier            // of changes of its messages
 	awaiting          atomic.Int32                   // calls of Await
 	subscriptionRules atomic.Pointer[topicRules]     // of a topic: its subscriptions' rules; nil: not built yet
 }
@@ -92,7 +92,7 @@ func (t queuesTenantAdapter) Open(ctx context.Context, in *host.EngineInstance) 
 	m.timers, m.idler, m.watcher = newTimers(m), newIdler(m), newWatcher(m)
 	err := in.Engine().View(ctx, func(r engine.Reader) error { return m.adoptAll(r, true) })
 	return host.OpenedTenant{Life: m, Reload: m.reread, Awaited: m.awaitedScopes, Changed: m.reported,
-		Sweep: sweeper{m}, ClockObserver: clockMoveParticipant{m}, SnapshotNote: m.summary,
+		Sweep: expiredMessageSweeper{m}, ClockObserver: clockMoveParticipant{m}, SnapshotNote: m.summary,
 		Sinks: map[string]host.FindExpirySinkFunc{sinkKind: m.expirySink}}, err
 }
 
@@ -102,12 +102,12 @@ func (m *loadedEntities) summary() (member string, value any) {
 	return "entities", len(m.paths)
 }
 
-// Recover implements host.TenantLifecycle. It does nothing, since an entity is created or deleted in a single
-// transaction.
+// Recover implements host.TenantLifecycleCallbacks. It does nothing, since an entity is created or deleted in
+// a single transaction.
 func (m *loadedEntities) Recover(context.Context) error { return nil }
 
-// Start implements host.TenantLifecycle: it starts the background work, and makes the dataset the one that
-// Queues uses.
+// Start implements host.TenantLifecycleCallbacks: it starts the background work, and makes the dataset the
+// one that Queues uses.
 func (m *loadedEntities) Start() {
 	m.started = m.in.Clock().Millis()
 	m.timers.Start()
@@ -119,7 +119,7 @@ func (m *loadedEntities) Start() {
 	m.q.changes.Notify()
 }
 
-// Stop implements host.TenantLifecycle: it stops the background work and ends all receivers.
+// Stop implements host.TenantLifecycleCallbacks: it stops the background work and ends all receivers.
 func (m *loadedEntities) Stop() {
 	m.in.Closing("the queues")
 	m.watcher.Stop()
@@ -131,8 +131,8 @@ func (m *loadedEntities) Stop() {
 	}
 }
 
-// Leave implements host.TenantLifecycle: when the instance closes, it stores when each entity was last
-// used. If several servers share the engine, it does nothing, because these times are stored during
+// Leave implements host.TenantLifecycleCallbacks: when the instance closes, it stores when each entity was
+// last used. If several servers share the engine, it does nothing, because these times are stored during
 // operation.
 func (m *loadedEntities) Leave(ctx context.Context) error {
 	if m.shared {
@@ -150,8 +150,8 @@ func (m *loadedEntities) Leave(ctx context.Context) error {
 	})
 }
 
-// Gone implements host.TenantLifecycle: it is called after the engine was closed. It does nothing, because
-// Stop has already ended all waiting calls.
+// Gone implements host.TenantLifecycleCallbacks: it is called after the engine was closed. It does nothing,
+// because Stop has already ended all waiting calls.
 func (m *loadedEntities) Gone() {}
 
 func (m *loadedEntities) logger() *slog.Logger {

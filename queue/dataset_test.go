@@ -15,7 +15,7 @@ func TestOrderOfEntities(t *testing.T) {
 	}
 	m, err := w.q.dataset()
 	w.must(err)
-	ranges, err := sweeper{m}.Ranges(w.ctx)
+	ranges, err := expiredMessageSweeper{m}.Ranges(w.ctx)
 	w.must(err)
 	var owners []uint32
 	for _, r := range ranges {

@@ -62,7 +62,7 @@ func (q *Queues) ReceiveNumber(ctx context.Context, a entity.Address, number int
 
 // deferrable returns an error if deferred messages of the store cannot be received in this mode by this
 // receiver: in a store with sessions, session must hold a session lock.
-func (s *messageStoreState) deferrable(mode ReceiveMode, session *Receiver) error {
+func (s *inMemoryMessageStoreState) deferrable(mode ReceiveMode, session *Receiver) error {
 	if err := s.readable(); err != nil {
 		return err
 	}

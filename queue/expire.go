@@ -42,12 +42,12 @@ const (
 	maxMoved = 4 << 20
 )
 
-// sweeper implements ttl.Sweeper, through which the reaper purges expired messages and makes other changes
-// that are due.
-type sweeper struct{ m *loadedEntities }
+// expiredMessageSweeper implements ttl.Sweeper, through which the reaper purges expired messages and makes
+// other changes that are due.
+type expiredMessageSweeper struct{ m *loadedEntities }
 
 // Ranges implements ttl.Sweeper: it returns one range for each message store that the reaper must look at.
-func (w sweeper) Ranges(ctx context.Context) (list []ttl.SweepRange, err error) {
+func (w expiredMessageSweeper) Ranges(ctx context.Context) (list []ttl.SweepRange, err error) {
 	for _, e := range w.m.list() {
 		for _, s := range e.stores {
 			if s != nil && (s.Sub == entity.Main || s.nextWakeup() < host.Never ||
@@ -60,11 +60,12 @@ func (w sweeper) Ranges(ctx context.Context) (list []ttl.SweepRange, err error) 
 }
 
 // Clock implements ttl.Sweeper. It returns nil: all messages expire by the reaper's own clock, the server's.
-func (w sweeper) Clock(ttl.SweepRange) ttl.Clock { return nil }
+func (w expiredMessageSweeper) Clock(ttl.SweepRange) ttl.Clock { return nil }
 
 // Sweep implements ttl.Sweeper. It ends lapsed locks, activates scheduled messages that are due, purges
 // expired messages, and removes message ids that are older than the duplicate detection window.
-func (w sweeper) Sweep(ctx context.Context, rg ttl.SweepRange, limit int) (ttl.SweepResult, error) {
+func (w expiredMessageSweeper) Sweep(ctx context.Context, rg ttl.SweepRange,
+	limit int) (ttl.SweepResult, error) {
 	e := w.m.numbered(rg.Owner)
 	if e == nil {
 		return ttl.SweepResult{Next: host.Never}, nil
@@ -76,7 +77,7 @@ func (w sweeper) Sweep(ctx context.Context, rg ttl.SweepRange, limit int) (ttl.S
 	return swept, err
 }
 
-func (s *messageStoreState) sweep(ctx context.Context, limit int) (swept ttl.SweepResult, err error) {
+func (s *inMemoryMessageStoreState) sweep(ctx context.Context, limit int) (swept ttl.SweepResult, err error) {
 	swept.Next = host.Never
 	if s.forwardsTo() != "" && s.active.Load() > 0 {
 		s.forwardAt(s.now()) // another server may have ended before it forwarded them
@@ -110,7 +111,7 @@ func (s *messageStoreState) sweep(ctx context.Context, limit int) (swept ttl.Swe
 // sweepPostponed reports whether the reaper must skip the store in this sweep: it is paused, or expiry is
 // lazy and the store has not been received from for a while. A sweep that purges everything in spite of
 // pauses and delays (host.Held is false) is never postponed.
-func (s *messageStoreState) sweepPostponed(ctx context.Context) bool {
+func (s *inMemoryMessageStoreState) sweepPostponed(ctx context.Context) bool {
 	if !host.Held(ctx) {
 		return false
 	}
@@ -121,14 +122,14 @@ func (s *messageStoreState) sweepPostponed(ctx context.Context) bool {
 }
 
 // inUse reports whether the store has receivers.
-func (s *messageStoreState) inUse() bool {
+func (s *inMemoryMessageStoreState) inUse() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.receivers) > 0
 }
 
 // sweepExpired purges at most limit expired messages.
-func (s *messageStoreState) sweepExpired(ctx context.Context,
+func (s *inMemoryMessageStoreState) sweepExpired(ctx context.Context,
 	limit int) (more bool, next int64, n int, err error) {
 	now := s.now()
 	if s.expiry.again.Swap(false) {
@@ -188,7 +189,7 @@ func (s *messageStoreState) sweepExpired(ctx context.Context,
 
 // sweepAction returns what the reaper does with a message that has expired: it skips the message if an
 // operation or a peek-lock holds it, and purges it otherwise.
-func (s *messageStoreState) sweepAction(e host.DeadlineIndexEntry) host.SweepAction {
+func (s *inMemoryMessageStoreState) sweepAction(e host.DeadlineIndexEntry) host.SweepEntryAction {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c := s.claims[int64(e.ID)]; c != nil {
@@ -198,8 +199,9 @@ func (s *messageStoreState) sweepAction(e host.DeadlineIndexEntry) host.SweepAct
 }
 
 // purgeDue purges messages that have expired, except those that have been claimed in the meantime.
-func (s *messageStoreState) purgeDue(ctx context.Context, due []host.DeadlineIndexEntry) (n int, err error) {
-	var list []*messageClaim
+func (s *inMemoryMessageStoreState) purgeDue(ctx context.Context,
+	due []host.DeadlineIndexEntry) (n int, err error) {
+	var list []*inMemoryMessageClaim
 	s.mu.Lock()
 	for _, e := range due {
 		if c := s.claim(int64(e.ID), nil); c != nil {
@@ -214,7 +216,7 @@ func (s *messageStoreState) purgeDue(ctx context.Context, due []host.DeadlineInd
 
 // purgeMet purges expired messages that a receive has found, at most maxPurge of them, and leaves the others
 // to the reaper. While the reaper is paused it purges none.
-func (s *messageStoreState) purgeMet(ctx context.Context, list []*messageClaim) error {
+func (s *inMemoryMessageStoreState) purgeMet(ctx context.Context, list []*inMemoryMessageClaim) error {
 	few := list
 	if len(few) > maxPurge {
 		few = few[:maxPurge]
@@ -237,7 +239,8 @@ func (s *messageStoreState) purgeMet(ctx context.Context, list []*messageClaim) 
 // purge removes expired messages or moves them to the dead-letter queue. The caller has claimed the
 // messages (reserved them in memory); purge ends the claims. Messages that have not expired become
 // available again, unchanged. n is the number of messages that were purged.
-func (s *messageStoreState) purge(ctx context.Context, list []*messageClaim) (n int, err error) {
+func (s *inMemoryMessageStoreState) purge(ctx context.Context,
+	list []*inMemoryMessageClaim) (n int, err error) {
 	ended := make([]bool, len(list))
 	for done := 0; done < len(list) && err == nil; {
 		upto := done
@@ -269,7 +272,7 @@ func (s *messageStoreState) purge(ctx context.Context, list []*messageClaim) (n 
 
 // purge deletes a message that has expired, or moves it to the dead-letter queue. It does nothing to other
 // messages. ended reports that the message is no longer active after the call.
-func (w *messageTx) purge(s *messageStoreState, seq int64) (ended bool, err error) {
+func (w *messageTx) purge(s *inMemoryMessageStoreState, seq int64) (ended bool, err error) {
 	p, err := w.partOf(s)
 	if err != nil {
 		return false, err

@@ -32,7 +32,7 @@ type expirySinkEntity struct {
 
 // expirySink returns the expiry sink with a name. Errors: CodeEntityNotFound, CodeArgument for an entity that
 // cannot be one.
-func (m *loadedEntities) expirySink(name string) (host.ExpirySink, error) {
+func (m *loadedEntities) expirySink(name string) (host.ExpiredItemSink, error) {
 	e, err := m.findPath(name)
 	if err != nil {
 		return nil, err
@@ -45,9 +45,9 @@ func (m *loadedEntities) expirySink(name string) (host.ExpirySink, error) {
 	return expirySinkEntity{m, e.path}, nil
 }
 
-// Enter implements host.ExpirySink: it begins a purge whose expired items are sent to the entity. It fails if
-// the entity does not exist or does not accept messages.
-func (h expirySinkEntity) Enter(ctx context.Context) (host.ExpirySinkTx, error) {
+// Enter implements host.ExpiredItemSink: it begins a purge whose expired items are sent to the entity. It
+// fails if the entity does not exist or does not accept messages.
+func (h expirySinkEntity) Enter(ctx context.Context) (host.ExpiredItemSinkTx, error) {
 	if err := h.m.gate.Share(ctx); err != nil {
 		return nil, wrap(err)
 	}
@@ -64,23 +64,23 @@ func (h expirySinkEntity) Enter(ctx context.Context) (host.ExpirySinkTx, error) 
 	return &expirySinkTx{e: e}, nil
 }
 
-// expirySinkTx implements host.ExpirySinkTx: it stores the expired items of one purge as messages.
+// expirySinkTx implements host.ExpiredItemSinkTx: it stores the expired items of one purge as messages.
 type expirySinkTx struct {
 	e *entityState
 	w *messageTx // nil if no transaction has begun
 }
 
-// Scopes implements host.ExpirySinkTx: the transaction needs the engine scope of the queue or topic.
+// Scopes implements host.ExpiredItemSinkTx: the transaction needs the engine scope of the queue or topic.
 func (i *expirySinkTx) Scopes(engine.Reader, []host.ExpiredItem) ([][]byte, error) {
 	return [][]byte{i.e.scope}, nil
 }
 
-// Begin implements host.ExpirySinkTx: it begins the message operations in the transaction t, which purges the
-// items.
+// Begin implements host.ExpiredItemSinkTx: it begins the message operations in the transaction t, which
+// purges the items.
 func (i *expirySinkTx) Begin(t engine.Txn) { i.w = i.e.m.begin(t) }
 
-// Take implements host.ExpirySinkTx: it sends the item as a message, which may be larger than the size limit
-// for clients. It fails with CodeQuotaExceeded if the entity is full; the expired item then waits.
+// Take implements host.ExpiredItemSinkTx: it sends the item as a message, which may be larger than the size
+// limit for clients. It fails with CodeQuotaExceeded if the entity is full; the expired item then waits.
 func (i *expirySinkTx) Take(dead host.ExpiredItem) (taken bool, err error) {
 	if i.w.moved > maxMoved {
 		return false, nil // for another transaction
@@ -97,12 +97,12 @@ func (i *expirySinkTx) Take(dead host.ExpiredItem) (taken bool, err error) {
 	return err == nil, err
 }
 
-// Finish implements host.ExpirySinkTx: it writes the counters of the message stores that Take has changed to
-// the transaction.
+// Finish implements host.ExpiredItemSinkTx: it writes the counters of the message stores that Take has
+// changed to the transaction.
 func (i *expirySinkTx) Finish() { i.w.finish() }
 
-// Leave implements host.ExpirySinkTx: it ends the purge. After a commit it updates the state in memory, which
-// wakes receivers.
+// Leave implements host.ExpiredItemSinkTx: it ends the purge. After a commit it updates the state in memory,
+// which wakes receivers.
 func (i *expirySinkTx) Leave(committed bool) {
 	if committed && i.w != nil {
 		i.w.tell()

@@ -30,7 +30,7 @@ const (
 
 // forwardsTo returns the path of the entity to which the store forwards its messages, or "" if it forwards
 // none.
-func (s *messageStoreState) forwardsTo() string {
+func (s *inMemoryMessageStoreState) forwardsTo() string {
 	switch p := s.e.properties.Load(); s.Sub {
 	case entity.Main:
 		return TargetPath(p.ForwardTo)
@@ -41,11 +41,11 @@ func (s *messageStoreState) forwardsTo() string {
 }
 
 // sources returns the stores with forwarding in which messages have arrived in this transaction.
-func (w *messageTx) sources() (list []*messageStoreState) {
-	isArrival := func(e storeStateUpdate) bool { return e.kind == arrived }
+func (w *messageTx) sources() (list []*inMemoryMessageStoreState) {
+	isArrival := func(e messageStoreUpdate) bool { return e.kind == arrived }
 	for _, p := range w.parts {
 		if p.forwardsTo() != "" && slices.ContainsFunc(p.events, isArrival) {
-			list = append(list, p.messageStoreState)
+			list = append(list, p.inMemoryMessageStoreState)
 		}
 	}
 	return list
@@ -53,7 +53,7 @@ func (w *messageTx) sources() (list []*messageStoreState) {
 
 // forward forwards the messages of stores. If messages arrive in stores that forward in turn, it forwards
 // them further.
-func (m *loadedEntities) forward(ctx context.Context, list []*messageStoreState) {
+func (m *loadedEntities) forward(ctx context.Context, list []*inMemoryMessageStoreState) {
 	for steps := 0; len(list) > 0; steps++ {
 		s := list[0]
 		if steps >= maxForwardSteps || ctx.Err() != nil {
@@ -81,7 +81,7 @@ func (m *loadedEntities) forward(ctx context.Context, list []*messageStoreState)
 
 // forwardAt schedules the forwarding of the store's messages for the millisecond at, unless it is scheduled
 // for an earlier time already.
-func (s *messageStoreState) forwardAt(at int64) {
+func (s *inMemoryMessageStoreState) forwardAt(at int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.forwardAtLocked(at)
@@ -89,14 +89,15 @@ func (s *messageStoreState) forwardAt(at int64) {
 
 // forwardAtLocked schedules the forwarding of the store's messages for the millisecond at, unless it is
 // scheduled for an earlier time already. The caller holds the mutex.
-func (s *messageStoreState) forwardAtLocked(at int64) {
+func (s *inMemoryMessageStoreState) forwardAtLocked(at int64) {
 	s.forwards = min(s.forwards, at)
 	s.e.m.timers.arm(s, at)
 }
 
 // forward moves as many messages as fit into one transaction. more reports whether messages are left.
 // sources are the stores that have received messages and forward them further.
-func (s *messageStoreState) forward(ctx context.Context) (more bool, sources []*messageStoreState,
+func (s *inMemoryMessageStoreState) forward(ctx context.Context) (more bool,
+	sources []*inMemoryMessageStoreState,
 	err error) {
 	if err := s.forwarding.Lock(ctx); err != nil {
 		return false, nil, wrap(err)
@@ -156,9 +157,9 @@ func (s *messageStoreState) forward(ctx context.Context) (more bool, sources []*
 	return done < len(claims) || len(claims) == maxForward, w.sources(), nil
 }
 
-// unforward ends the claims on messages that could not be forwarded (see messageClaim), so that the next
-// attempt finds the messages again.
-func (s *messageStoreState) unforward(list []*messageClaim) {
+// unforward ends the claims on messages that could not be forwarded (see inMemoryMessageClaim), so that the
+// next attempt finds the messages again.
+func (s *inMemoryMessageStoreState) unforward(list []*inMemoryMessageClaim) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range list {
@@ -168,7 +169,8 @@ func (s *messageStoreState) unforward(list []*messageClaim) {
 
 // claimForward claims the messages for one forwarding transaction. Messages of the same session stay in
 // order.
-func (s *messageStoreState) claimForward(ctx context.Context) (list []*messageClaim, err error) {
+func (s *inMemoryMessageStoreState) claimForward(ctx context.Context) (list []*inMemoryMessageClaim,
+	err error) {
 	if !s.BySession {
 		return (&Receiver{s: s}).claimNext(ctx, maxForward)
 	}
@@ -203,7 +205,7 @@ func (s *messageStoreState) claimForward(ctx context.Context) (list []*messageCl
 
 // forward forwards one message to an entity; to is nil if the entity does not exist. If the target does not
 // accept the message, the message is moved to the dead-letter queue of its source.
-func (w *messageTx) forward(s *messageStoreState, seq int64, to *entityState) error {
+func (w *messageTx) forward(s *inMemoryMessageStoreState, seq int64, to *entityState) error {
 	p, err := w.partOf(s)
 	if err != nil {
 		return err

@@ -91,7 +91,7 @@ func (m *loadedEntities) bringDue(ctx context.Context) error {
 
 // recordAwaitedUse records a use if a receiver of the store is waiting, so that the idle time of the entity
 // begins when the receiver stops waiting.
-func (e *entityState) recordAwaitedUse(s *messageStoreState, now int64) {
+func (e *entityState) recordAwaitedUse(s *inMemoryMessageStoreState, now int64) {
 	if s.hasWaiters() {
 		e.recordUse(now)
 	}

@@ -70,11 +70,11 @@ func TestLargeMessages(t *testing.T) {
 	tx.Rollback()
 }
 
-// testMemoryLimit is a MemoryLimit for tests. free is the number of bytes that are available; waited
+// fakeMemoryLimit is a MemoryLimiter for tests. free is the number of bytes that are available; waited
 // counts the calls of TakeLarge.
-type testMemoryLimit struct{ free, waited int64 }
+type fakeMemoryLimit struct{ free, waited int64 }
 
-func (s *testMemoryLimit) TryTake(n int64) bool {
+func (s *fakeMemoryLimit) TryTake(n int64) bool {
 	if n > s.free {
 		return false
 	}
@@ -82,16 +82,16 @@ func (s *testMemoryLimit) TryTake(n int64) bool {
 	return true
 }
 
-func (s *testMemoryLimit) Give(n int64) { s.free += n }
+func (s *fakeMemoryLimit) Give(n int64) { s.free += n }
 
 // TakeLarge takes n bytes at once, even if fewer are free, and counts the call.
-func (s *testMemoryLimit) TakeLarge(_ context.Context, n int64) error {
+func (s *fakeMemoryLimit) TakeLarge(_ context.Context, n int64) error {
 	s.waited++
 	s.free -= n
 	return nil
 }
 
-func (s *testMemoryLimit) GiveLarge(n int64) { s.free += n }
+func (s *fakeMemoryLimit) GiveLarge(n int64) { s.free += n }
 
 // TestReceiveMemoryLimit checks that received messages count against the memory limit of their receiver until
 // they are released, that a receive returns only as many messages as fit, and that a message larger than
@@ -110,7 +110,7 @@ func TestReceiveMemoryLimit(t *testing.T) {
 			),
 		)
 	}
-	room := &testMemoryLimit{free: 35_000}
+	room := &fakeMemoryLimit{free: 35_000}
 	r, err := w.q.OpenReceiver(w.ctx, entity.Address{Entity: "q"}, ReceiverOptions{Memory: room})
 	w.must(err)
 	defer r.Close()

@@ -11,9 +11,9 @@ import (
 )
 
 // Locks are stored in one of two places. If only one server has the engine open, locks are in memory: a lock
-// costs no write, and ends with the server (memoryLocks). If several servers share the engine, locks are
-// stored under keys, so that all servers see them; they survive the end of a server and lapse at their time
-// (storedLocks).
+// costs no write, and ends with the server (memoryLockManager). If several servers share the engine, locks
+// are stored under keys, so that all servers see them; they survive the end of a server and lapse at their
+// time (storedLockManager).
 
 // messageDeliverer hands messages of a store out to receivers under locks.
 type messageDeliverer interface {
@@ -39,8 +39,9 @@ type messageLocks interface {
 	find(ctx context.Context, token message.UUID) (seq int64, ok bool, err error)
 }
 
-// sessionLocker locks the sessions of a store. It also reports and ends the locks of messages and sessions.
-type sessionLocker interface {
+// sessionLockManager locks the sessions of a store. It also reports and ends the locks of messages and
+// sessions.
+type sessionLockManager interface {
 	// lockSession locks a session for a receiver, unless another receiver has its lock.
 	lockSession(ctx context.Context, r *Receiver, id string) (locked bool, err error)
 	// renewSession renews the lock of a receiver's session. Errors: CodeSessionLockLost.

@@ -8,13 +8,13 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// messageClaim reserves a message in memory for one operation, so that no other operation uses the message at
-// the same time. There are two kinds. A claim with a token (locked is set) is Service Bus's peek-lock: the
-// client owns it, and it ends when the client settles the message or when its deadline passes. A claim
-// without a token belongs to an operation of the server that is in progress, such as a receive, a purge or a
-// deletion, and ends with that operation. Claims do not survive a restart. If several servers share the
-// engine, the locks are stored in the engine instead (storedlocks.go).
-type messageClaim struct {
+// inMemoryMessageClaim reserves a message in memory for one operation, so that no other operation uses the
+// message at the same time. There are two kinds. A claim with a token (locked is set) is Service Bus's
+// peek-lock: the client owns it, and it ends when the client settles the message or when its deadline passes.
+// A claim without a token belongs to an operation of the server that is in progress, such as a receive, a
+// purge or a deletion, and ends with that operation. Claims do not survive a restart. If several servers
+// share the engine, the locks are stored in the engine instead (storedlocks.go).
+type inMemoryMessageClaim struct {
 	seq      int64
 	token    message.UUID
 	locked   bool                 // it was handed out and has a token
@@ -42,7 +42,7 @@ type sessionLock struct {
 type lockDeadline struct {
 	until int64
 	index int // in the heap; -1 if it is in none
-	claim *messageClaim
+	claim *inMemoryMessageClaim
 	lock  *sessionLock
 }
 

@@ -11,11 +11,11 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// memoryLocks keeps the locks of a store in memory, as claims. It implements messageDeliverer, messageLocks
-// and sessionLocker.
-type memoryLocks struct{ *messageStoreState }
+// memoryLockManager keeps the locks of a store in memory, as claims. It implements messageDeliverer,
+// messageLocks and sessionLockManager.
+type memoryLockManager struct{ *inMemoryMessageStoreState }
 
-func (s memoryLocks) receive(ctx context.Context, r *Receiver, look, max int,
+func (s memoryLockManager) receive(ctx context.Context, r *Receiver, look, max int,
 	paid int64) (receiveResult, error) {
 	claims, err := r.claimNext(ctx, look)
 	if err != nil || len(claims) == 0 {
@@ -25,7 +25,7 @@ func (s memoryLocks) receive(ctx context.Context, r *Receiver, look, max int,
 	return receiveResult{list: list, need: need, more: true}, err
 }
 
-func (s memoryLocks) receiveNumbers(ctx context.Context, numbers []int64,
+func (s memoryLockManager) receiveNumbers(ctx context.Context, numbers []int64,
 	how receiveByNumberOptions) ([]Delivery, error) {
 	claims, err := s.claimAll(numbers, &how)
 	if err != nil {
@@ -40,7 +40,8 @@ func (s memoryLocks) receiveNumbers(ctx context.Context, numbers []int64,
 
 // claimAll claims the messages with these numbers, or none if one cannot be claimed. The claims belong to
 // how.holder, if that is a receiver of this store.
-func (s memoryLocks) claimAll(numbers []int64, how *receiveByNumberOptions) (list []*messageClaim, err error) {
+func (s memoryLockManager) claimAll(numbers []int64,
+	how *receiveByNumberOptions) (list []*inMemoryMessageClaim, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, seq := range numbers {
@@ -59,9 +60,9 @@ func (s memoryLocks) claimAll(numbers []int64, how *receiveByNumberOptions) (lis
 
 // readNumbers reads messages that a receive by sequence number has reserved in memory (claims). It fails if
 // one of them cannot be received; then it ends all claims.
-func (s memoryLocks) readNumbers(ctx context.Context, claims []*messageClaim,
+func (s memoryLockManager) readNumbers(ctx context.Context, claims []*inMemoryMessageClaim,
 	how *receiveByNumberOptions) ([]storedMessage, error) {
-	l := claimedMessageReader{s: s.messageStoreState, now: s.now(), state: how.state,
+	l := claimedMessageReader{s: s.inMemoryMessageStoreState, now: s.now(), state: how.state,
 		all: how.state == layout.Deferred,
 		max: len(claims)}
 	list, err := l.read(ctx, claims)
@@ -79,7 +80,7 @@ func (s memoryLocks) readNumbers(ctx context.Context, claims []*messageClaim,
 	return nil, err
 }
 
-func (s memoryLocks) settle(ctx context.Context, list []pendingSettlement) {
+func (s memoryLockManager) settle(ctx context.Context, list []pendingSettlement) {
 	var held []pendingSettlement
 	now := s.now()
 	s.mu.Lock()
@@ -94,7 +95,7 @@ func (s memoryLocks) settle(ctx context.Context, list []pendingSettlement) {
 		return s.e.m.update(ctx, [][]byte{s.e.scope}, fn)
 	}
 	settleTogether(held, run, func(w *messageTx, st *pendingSettlement) (err error) {
-		st.outcome, err = w.settleClaim(s.messageStoreState, st.claim, &st.Settlement)
+		st.outcome, err = w.settleClaim(s.inMemoryMessageStoreState, st.claim, &st.Settlement)
 		return err
 	})
 	s.mu.Lock()
@@ -109,7 +110,8 @@ func (s memoryLocks) settle(ctx context.Context, list []pendingSettlement) {
 	}
 }
 
-func (s memoryLocks) enlist(_ context.Context, token message.UUID, st *Settlement, tx *Transaction) error {
+func (s memoryLockManager) enlist(_ context.Context, token message.UUID, st *Settlement,
+	tx *Transaction) error {
 	now := s.now()
 	s.mu.Lock()
 	c, err := s.beginSettle(token, now)
@@ -117,7 +119,7 @@ func (s memoryLocks) enlist(_ context.Context, token message.UUID, st *Settlemen
 	if err != nil {
 		return err
 	}
-	step := &memorySettleStep{s: s, claim: c, settlement: *st}
+	step := &memoryLockSettlementTransactionStep{s: s, claim: c, settlement: *st}
 	if err := tx.add(1, 0, step); err != nil {
 		step.end(err)
 		return err
@@ -127,7 +129,7 @@ func (s memoryLocks) enlist(_ context.Context, token message.UUID, st *Settlemen
 
 // beginSettle marks a lock as busy, so that until endSettle it cannot lapse or be settled a second time. The
 // caller holds the mutex.
-func (s memoryLocks) beginSettle(token message.UUID, now int64) (*messageClaim, error) {
+func (s memoryLockManager) beginSettle(token message.UUID, now int64) (*inMemoryMessageClaim, error) {
 	c := s.held(token, now)
 	if c == nil {
 		return nil, s.LockLost()
@@ -139,7 +141,7 @@ func (s memoryLocks) beginSettle(token message.UUID, now int64) (*messageClaim, 
 // endSettle ends the busy state that beginSettle has set. If err is nil, the settlement has succeeded: the
 // lock ends, and the message becomes available again or not, according to what. Otherwise the holder keeps
 // the lock. The caller holds the mutex.
-func (s memoryLocks) endSettle(c *messageClaim, what messageStateAfterLock, err error) {
+func (s memoryLockManager) endSettle(c *inMemoryMessageClaim, what messageStateAfterLock, err error) {
 	c.busy = false
 	lost := c.session != nil && c.session.lost
 	switch {
@@ -154,23 +156,24 @@ func (s memoryLocks) endSettle(c *messageClaim, what messageStateAfterLock, err 
 	}
 }
 
-// memorySettleStep is the settlement of a locked message, as a step of a transaction. Until the transaction
-// ends, the lock is busy: it cannot lapse, and no other operation can settle the message.
-type memorySettleStep struct {
-	s          memoryLocks
-	claim      *messageClaim
+// memoryLockSettlementTransactionStep is the settlement of a locked message, as a step of a transaction.
+// Until the transaction ends, the lock is busy: it cannot lapse, and no other operation can settle the
+// message.
+type memoryLockSettlementTransactionStep struct {
+	s          memoryLockManager
+	claim      *inMemoryMessageClaim
 	settlement Settlement
 	outcome    messageStateAfterLock
 }
 
-func (s *memorySettleStep) entities() []*entityState { return []*entityState{s.s.e} }
+func (s *memoryLockSettlementTransactionStep) entities() []*entityState { return []*entityState{s.s.e} }
 
-func (s *memorySettleStep) apply(w *messageTx) (err error) {
-	s.outcome, err = w.settleClaim(s.s.messageStoreState, s.claim, &s.settlement)
+func (s *memoryLockSettlementTransactionStep) apply(w *messageTx) (err error) {
+	s.outcome, err = w.settleClaim(s.s.inMemoryMessageStoreState, s.claim, &s.settlement)
 	return err
 }
 
-func (s *memorySettleStep) end(err error) {
+func (s *memoryLockSettlementTransactionStep) end(err error) {
 	if err != nil {
 		s.outcome = messageReady
 	}
@@ -182,7 +185,7 @@ func (s *memorySettleStep) end(err error) {
 // settleClaim settles a message that is claimed, that is, reserved in memory for one operation. It uses the
 // header that was read when the message was handed out, since no other operation can change a claimed
 // message.
-func (w *messageTx) settleClaim(s *messageStoreState, c *messageClaim,
+func (w *messageTx) settleClaim(s *inMemoryMessageStoreState, c *inMemoryMessageClaim,
 	st *Settlement) (messageStateAfterLock, error) {
 	p, err := w.partOf(s)
 	if err != nil {
@@ -191,7 +194,7 @@ func (w *messageTx) settleClaim(s *messageStoreState, c *messageClaim,
 	return w.settleHeader(p, c.seq, c.header, st)
 }
 
-func (s memoryLocks) renew(_ context.Context, tokens []message.UUID) (until time.Time, err error) {
+func (s memoryLockManager) renew(_ context.Context, tokens []message.UUID) (until time.Time, err error) {
 	now := s.now()
 	at := saturate(now, millis(s.e.properties.Load().LockDuration))
 	s.mu.Lock()
@@ -207,7 +210,7 @@ func (s memoryLocks) renew(_ context.Context, tokens []message.UUID) (until time
 	return moment(at), nil
 }
 
-func (s memoryLocks) find(_ context.Context, token message.UUID) (seq int64, ok bool, err error) {
+func (s memoryLockManager) find(_ context.Context, token message.UUID) (seq int64, ok bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.held(token, s.now())
@@ -217,7 +220,7 @@ func (s memoryLocks) find(_ context.Context, token message.UUID) (seq int64, ok 
 	return c.seq, true, nil
 }
 
-func (s memoryLocks) lockSession(_ context.Context, r *Receiver, id string) (bool, error) {
+func (s memoryLockManager) lockSession(_ context.Context, r *Receiver, id string) (bool, error) {
 	until := saturate(s.now(), millis(s.e.properties.Load().LockDuration))
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -228,7 +231,7 @@ func (s memoryLocks) lockSession(_ context.Context, r *Receiver, id string) (boo
 	return true, nil
 }
 
-func (s memoryLocks) renewSession(_ context.Context, r *Receiver) (until int64, err error) {
+func (s memoryLockManager) renewSession(_ context.Context, r *Receiver) (until int64, err error) {
 	now := s.now()
 	at := saturate(now, millis(s.e.properties.Load().LockDuration))
 	s.mu.Lock()
@@ -240,7 +243,7 @@ func (s memoryLocks) renewSession(_ context.Context, r *Receiver) (until int64, 
 	return at, nil
 }
 
-func (s memoryLocks) release(_ context.Context, r *Receiver) {
+func (s memoryLockManager) release(_ context.Context, r *Receiver) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r.lock != nil {
@@ -256,7 +259,7 @@ func (s memoryLocks) release(_ context.Context, r *Receiver) {
 	}
 }
 
-func (s memoryLocks) advance(ctx context.Context) (more bool, err error) {
+func (s memoryLockManager) advance(ctx context.Context) (more bool, err error) {
 	if more, err = s.endLocks(ctx); err != nil {
 		return more, err
 	}
@@ -269,7 +272,8 @@ func (s memoryLocks) advance(ctx context.Context) (more bool, err error) {
 	return more, err
 }
 
-func (s memoryLocks) inspect(_ engine.Reader, sessions []string, messages []int64) (view.LockSet, error) {
+func (s memoryLockManager) inspect(_ engine.Reader, sessions []string,
+	messages []int64) (view.LockSet, error) {
 	found := view.LockSet{Sessions: make(map[string]layout.Lock), Messages: make(map[int64]int64)}
 	now := s.now()
 	s.mu.Lock()
@@ -288,7 +292,7 @@ func (s memoryLocks) inspect(_ engine.Reader, sessions []string, messages []int6
 }
 
 // ownReceiver returns r if it receives from this store, and nil otherwise.
-func (s *messageStoreState) ownReceiver(r *Receiver) *Receiver {
+func (s *inMemoryMessageStoreState) ownReceiver(r *Receiver) *Receiver {
 	if r == nil || r.s != s {
 		return nil
 	}
@@ -298,7 +302,7 @@ func (s *messageStoreState) ownReceiver(r *Receiver) *Receiver {
 // refusesNumbers checks the messages of a receive by sequence numbers. It fails with CodeMessageNotFound if
 // missing, the list of missing and expired messages, is not empty, or if a message belongs to another session
 // or is an expired one that must not be received.
-func (s *messageStoreState) refusesNumbers(list []storedMessage, missing []*messageClaim,
+func (s *inMemoryMessageStoreState) refusesNumbers(list []storedMessage, missing []*inMemoryMessageClaim,
 	how *receiveByNumberOptions,
 	now int64) error {
 	if len(missing) > 0 {

@@ -13,21 +13,22 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// messageStoreState is the state in memory of one message store of an entity: its locks, its receivers, and
-// how far they have read. All other state is in the engine. A messageStoreState is created with its entity,
-// and loaded when the dataset is opened. end is called when the entity is deleted or the dataset closes.
-type messageStoreState struct {
+// inMemoryMessageStoreState is the state in memory of one message store of an entity: its locks, its
+// receivers, and how far they have read. All other state is in the engine. An inMemoryMessageStoreState is
+// created with its entity, and loaded when the dataset is opened. end is called when the entity is deleted or
+// the dataset closes.
+type inMemoryMessageStoreState struct {
 	view.MessageStore
 	e *entityState
 
 	messages messageDeliverer
 	locks    messageLocks
-	table    sessionLocker
+	table    sessionLockManager
 
 	mu        sync.Mutex    // guards the following fields; never held while waiting
 	ended     *entity.Error // reason why the store accepts no receivers any more; nil: it accepts them
-	claims    map[int64]*messageClaim
-	tokens    map[message.UUID]*messageClaim
+	claims    map[int64]*inMemoryMessageClaim
+	tokens    map[message.UUID]*inMemoryMessageClaim
 	due       lockDeadlineHeap // of message locks and session locks
 	cursor    cursor.Cursor    // of the receivers of a store without sessions
 	sessions  map[string]*sessionLock
@@ -54,16 +55,17 @@ type messageStoreState struct {
 
 // newMessageStore returns the state in memory of one store of an entity. load must be called before it is
 // used.
-func newMessageStore(e *entityState, sub entity.SubQueue) *messageStoreState {
-	s := &messageStoreState{e: e, MessageStore: view.Of(e.kind, e.path, e.number, e.properties.Load(), sub),
+func newMessageStore(e *entityState, sub entity.SubQueue) *inMemoryMessageStoreState {
+	s := &inMemoryMessageStoreState{e: e, MessageStore: view.Of(e.kind, e.path, e.number,
+		e.properties.Load(), sub),
 		turn:       host.NewMutex(),
 		forwarding: host.NewMutex(), forwards: host.Never,
-		claims: make(map[int64]*messageClaim), tokens: make(map[message.UUID]*messageClaim),
+		claims: make(map[int64]*inMemoryMessageClaim), tokens: make(map[message.UUID]*inMemoryMessageClaim),
 		sessions:  make(map[string]*sessionLock),
 		receivers: make(map[*Receiver]struct{}), activates: host.Never, timer: storeTimer{index: -1}}
-	s.messages, s.locks, s.table = memoryLocks{s}, memoryLocks{s}, memoryLocks{s}
+	s.messages, s.locks, s.table = memoryLockManager{s}, memoryLockManager{s}, memoryLockManager{s}
 	if s.Shared = e.m.shared; s.Shared {
-		s.messages, s.locks, s.table = storedLocks{s}, storedLocks{s}, storedLocks{s}
+		s.messages, s.locks, s.table = storedLockManager{s}, storedLockManager{s}, storedLockManager{s}
 	}
 	return s
 }
@@ -77,7 +79,7 @@ func storesOf(kind entity.Kind) []entity.SubQueue {
 }
 
 // load reads from the engine what is kept in memory about the store.
-func (s *messageStoreState) load(r engine.Reader) error {
+func (s *inMemoryMessageStoreState) load(r engine.Reader) error {
 	c, err := s.ReadCounters(r)
 	if err != nil {
 		return err
@@ -100,7 +102,7 @@ func (s *messageStoreState) load(r engine.Reader) error {
 }
 
 // end ends all receivers with the error why. Afterwards the store accepts no receivers.
-func (s *messageStoreState) end(why *entity.Error) {
+func (s *inMemoryMessageStoreState) end(why *entity.Error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended = why
@@ -112,7 +114,7 @@ func (s *messageStoreState) end(why *entity.Error) {
 
 // changed applies new properties of the entity. All locks are lost, which does not count as a delivery.
 // Receivers end if the entity's new status does not allow them, or if the entity now forwards its messages.
-func (s *messageStoreState) changed() {
+func (s *inMemoryMessageStoreState) changed() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	refused := s.receiveError()
@@ -146,16 +148,16 @@ func (s *messageStoreState) changed() {
 
 // endWait records that a receiver has stopped waiting. Waiting counts as use of the entity
 // (AutoDeleteOnIdle). The caller holds the mutex.
-func (s *messageStoreState) endWait() {
+func (s *inMemoryMessageStoreState) endWait() {
 	s.waiting--
 	s.e.recordUse(s.now())
 }
 
 // hasScheduled reports whether a message is scheduled.
-func (s *messageStoreState) hasScheduled() bool { return s.scheduled.Load() > 0 }
+func (s *inMemoryMessageStoreState) hasScheduled() bool { return s.scheduled.Load() > 0 }
 
 // hasWaiters reports whether a receiver waits for messages or for a session.
-func (s *messageStoreState) hasWaiters() bool {
+func (s *inMemoryMessageStoreState) hasWaiters() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.waiting > 0
@@ -163,7 +165,7 @@ func (s *messageStoreState) hasWaiters() bool {
 
 // receiveError returns the error for receiving from an entity whose status does not allow it, or nil if it
 // does.
-func (s *messageStoreState) receiveError() *entity.Error {
+func (s *inMemoryMessageStoreState) receiveError() *entity.Error {
 	if st := s.e.properties.Load().Status; st == entity.Disabled || st == entity.ReceiveDisabled {
 		return &entity.Error{Code: entity.CodeEntityDisabled, Entity: s.Name(),
 			Message: "The messaging entity '" + s.Name() + "' is disabled for receiving."}
@@ -172,7 +174,7 @@ func (s *messageStoreState) receiveError() *entity.Error {
 }
 
 // readable fails if the store has ended, or the entity's status does not allow receiving.
-func (s *messageStoreState) readable() error {
+func (s *inMemoryMessageStoreState) readable() error {
 	s.mu.Lock()
 	ended := s.ended
 	s.mu.Unlock()
@@ -186,14 +188,14 @@ func (s *messageStoreState) readable() error {
 }
 
 // recordTime records a time that the store contains, so that the clock is not set to an earlier time.
-func (s *messageStoreState) recordTime(ms int64) {
+func (s *inMemoryMessageStoreState) recordTime(ms int64) {
 	for last := s.latest.Load(); last < ms && !s.latest.CompareAndSwap(last, ms); last = s.latest.Load() {
 	}
 	s.e.m.in.Clock().RaiseMillis(ms)
 }
 
 // applyEvents updates the state in memory after a transaction has been stored durably.
-func (s *messageStoreState) applyEvents(events []storeStateUpdate) {
+func (s *inMemoryMessageStoreState) applyEvents(events []messageStoreUpdate) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, e := range events {
@@ -214,7 +216,7 @@ func (s *messageStoreState) applyEvents(events []storeStateUpdate) {
 // wakeReceiver wakes a receiver for a message that has arrived. In a dead-letter queue the message may have a
 // lower sequence number than messages that were already received, since it keeps its number when it is
 // dead-lettered; receivers are made to look at it as well.
-func (s *messageStoreState) wakeReceiver(e storeStateUpdate) {
+func (s *inMemoryMessageStoreState) wakeReceiver(e messageStoreUpdate) {
 	if !s.BySession {
 		if s.Sub != entity.Main {
 			s.cursor.Release(e.seq)
@@ -231,7 +233,7 @@ func (s *messageStoreState) wakeReceiver(e storeStateUpdate) {
 
 // cursorOf returns the position from which receivers look for the next message: of the given session, or of
 // the store if it has no sessions. It returns nil if that session is not locked.
-func (s *messageStoreState) cursorOf(session string) *cursor.Cursor {
+func (s *inMemoryMessageStoreState) cursorOf(session string) *cursor.Cursor {
 	if !s.BySession {
 		return &s.cursor
 	}

@@ -59,7 +59,7 @@ func (q *Queues) Peek(ctx context.Context, a entity.Address, o PeekOptions) ([]D
 }
 
 // setLockTimes sets LockedUntil of the messages that are locked.
-func (s *messageStoreState) setLockTimes(ctx context.Context, list []Delivery) error {
+func (s *inMemoryMessageStoreState) setLockTimes(ctx context.Context, list []Delivery) error {
 	now := s.now()
 	numbers := make([]int64, len(list))
 	for i := range list {
@@ -77,7 +77,8 @@ func (s *messageStoreState) setLockTimes(ctx context.Context, list []Delivery) e
 }
 
 // browse reads the messages that o selects, in the order of their sequence numbers, regardless of locks.
-func (s *messageStoreState) browse(ctx context.Context, o *PeekOptions) (list []storedMessage, err error) {
+func (s *inMemoryMessageStoreState) browse(ctx context.Context,
+	o *PeekOptions) (list []storedMessage, err error) {
 	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) error {
 		room := o.MaxBytes
 		return s.EachHeader(ctx, r, o.From, func(seq int64, h layout.MessageHeader) (bool, error) {
@@ -121,7 +122,7 @@ func (q *Queues) DeleteMessages(ctx context.Context, a entity.Address, before ti
 		return 0, err
 	}
 	now := s.now()
-	var claims []*messageClaim
+	var claims []*inMemoryMessageClaim
 	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) error {
 		locked, err := s.LockedNumbers(r)
 		if err != nil {
@@ -159,7 +160,8 @@ func (q *Queues) DeleteMessages(ctx context.Context, a entity.Address, before ti
 
 // deleteClaimed deletes messages that the caller has claimed (reserved in memory), and returns how many of
 // them still existed.
-func (s *messageStoreState) deleteClaimed(ctx context.Context, claims []*messageClaim) (n int, err error) {
+func (s *inMemoryMessageStoreState) deleteClaimed(ctx context.Context,
+	claims []*inMemoryMessageClaim) (n int, err error) {
 	if len(claims) == 0 {
 		return 0, nil
 	}

@@ -30,7 +30,7 @@ type Options struct {
 type Queues struct {
 	opts    Options
 	live    atomic.Pointer[loadedEntities]
-	changes host.Notifier // see Changed; it remains valid when a snapshot is restored
+	changes host.WaiterNotifier // see Changed; it remains valid when a snapshot is restored
 }
 
 // New returns queues. They can be used once their Tenant is part of an open host.

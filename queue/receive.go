@@ -25,8 +25,8 @@ const (
 
 // storedMessage is a message with its header and body as they were read from the engine.
 type storedMessage struct {
-	*messageClaim // nil if the message was read without being claimed
-	seq           int64
+	*inMemoryMessageClaim // nil if the message was read without being claimed
+	seq                   int64
 	layout.MessageHeader
 	body []byte
 }
@@ -71,7 +71,7 @@ func (r *Receiver) take(ctx context.Context, max int, paid int64) (list []Delive
 
 // claimNext claims the next messages in the order of their numbers, at most n. A message may have been
 // settled or changed after it was found and before it was claimed.
-func (r *Receiver) claimNext(ctx context.Context, n int) (list []*messageClaim, err error) {
+func (r *Receiver) claimNext(ctx context.Context, n int) (list []*inMemoryMessageClaim, err error) {
 	s := r.s
 	s.mu.Lock()
 	if r.err != nil {
@@ -132,7 +132,7 @@ func (r *Receiver) readyPrefix() []byte {
 // receive reads claimed messages and hands out those that are available, at most max. paid is the number of
 // bytes already taken from the memory limit for one large message. If the limit does not allow even the first
 // message, need is the size of that message in bytes.
-func (r *Receiver) receive(ctx context.Context, claims []*messageClaim, max int,
+func (r *Receiver) receive(ctx context.Context, claims []*inMemoryMessageClaim, max int,
 	paid int64) (out []Delivery, need int64, err error) {
 	s := r.s
 	look := claimedMessageReader{s: s, now: s.now(), state: layout.Active, max: max, memory: r.o.Memory,
@@ -163,7 +163,7 @@ func (r *Receiver) receive(ctx context.Context, claims []*messageClaim, max int,
 
 // deliver locks claimed messages or, in ReceiveAndDelete mode, deletes them. If it fails, it ends the
 // claims.
-func (s *messageStoreState) deliver(ctx context.Context, list []storedMessage,
+func (s *inMemoryMessageStoreState) deliver(ctx context.Context, list []storedMessage,
 	mode ReceiveMode) (out []Delivery,
 	err error) {
 	out = make([]Delivery, len(list))
@@ -189,28 +189,28 @@ func (s *messageStoreState) deliver(ctx context.Context, list []storedMessage,
 // claimedMessageReader reads messages that a receive has claimed (reserved in memory), and selects those
 // that may be handed out.
 type claimedMessageReader struct {
-	s      *messageStoreState
+	s      *inMemoryMessageStoreState
 	now    int64
 	state  layout.MessageState // the required state
 	max    int                 // maximal number of messages
 	all    bool                // ignore the size limit, and do not exclude expired messages
-	memory MemoryLimit         // memory limit that bodies count against; nil: no limit
+	memory MemoryLimiter       // memory limit that bodies count against; nil: no limit
 	held   int64               // bytes taken from memory
 	need   int64               // bytes that the first message needs, if memory had too few; 0: none
 	paid   int64               // bytes already taken from memory for one large message; 0: none
 	large  bool                // paid was used for that message
 
-	expired []*messageClaim
-	missing []*messageClaim
+	expired []*inMemoryMessageClaim
+	missing []*inMemoryMessageClaim
 }
 
 // read returns the claimed messages that are available. It appends expired messages to expired, removes the
 // claims on messages that no longer exist, and releases the claims on messages that exceed the limits.
 func (l *claimedMessageReader) read(ctx context.Context,
-	claims []*messageClaim) (live []storedMessage, err error) {
+	claims []*inMemoryMessageClaim) (live []storedMessage, err error) {
 	s := l.s
 	settled := false
-	var rest []*messageClaim
+	var rest []*inMemoryMessageClaim
 	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) error {
 		at, err := r.Positions([][]byte{s.e.scope})
 		if err != nil {
@@ -244,7 +244,7 @@ func (l *claimedMessageReader) read(ctx context.Context,
 
 // headers reads the headers of claimed messages and drops messages that are missing or have expired.
 func (l *claimedMessageReader) headers(r engine.Reader,
-	claims []*messageClaim) (live []storedMessage, err error) {
+	claims []*inMemoryMessageClaim) (live []storedMessage, err error) {
 	keys := make([][]byte, len(claims))
 	for i, c := range claims {
 		keys[i] = l.s.Keys.Key(layout.FamilyMessage, c.seq)
@@ -264,7 +264,8 @@ func (l *claimedMessageReader) headers(r engine.Reader,
 		case !l.all && l.s.expired(&h, l.now):
 			l.expired = append(l.expired, claims[i])
 		default:
-			live = append(live, storedMessage{messageClaim: claims[i], seq: claims[i].seq, MessageHeader: h})
+			live = append(live, storedMessage{inMemoryMessageClaim: claims[i], seq: claims[i].seq,
+				MessageHeader: h})
 		}
 		return true, nil
 	})
@@ -274,7 +275,7 @@ func (l *claimedMessageReader) headers(r engine.Reader,
 // bodies reads the bodies of messages, as far as the limits and the memory allow, and returns these messages
 // in live. rest are the claims of the other messages.
 func (l *claimedMessageReader) bodies(r engine.Reader,
-	list []storedMessage) (live []storedMessage, rest []*messageClaim, err error) {
+	list []storedMessage) (live []storedMessage, rest []*inMemoryMessageClaim, err error) {
 	keys, bytesOf := make([][]byte, 0, len(list)), int64(0)
 	for i := range list {
 		bytesOf += list[i].Size
@@ -285,7 +286,7 @@ func (l *claimedMessageReader) bodies(r engine.Reader,
 	}
 	keys = keys[:l.fit(list[:len(keys)])]
 	for _, m := range list[len(keys):] {
-		rest = append(rest, m.messageClaim)
+		rest = append(rest, m.inMemoryMessageClaim)
 	}
 	list = list[:len(keys)]
 	err = engine.GetEach(r, keys, func(i int, v []byte) (bool, error) {
@@ -332,7 +333,8 @@ func (l *claimedMessageReader) releaseMemory() {
 
 // removeAll deletes the claimed messages in list durably, ends the claims, and gives each element of out a
 // token that no lock has. If it fails, the claims remain.
-func (s *messageStoreState) removeAll(ctx context.Context, list []storedMessage, out []Delivery) error {
+func (s *inMemoryMessageStoreState) removeAll(ctx context.Context, list []storedMessage,
+	out []Delivery) error {
 	err := s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *messageTx) error {
 		p, err := w.partOf(s)
 		if err != nil {
@@ -352,14 +354,14 @@ func (s *messageStoreState) removeAll(ctx context.Context, list []storedMessage,
 	defer s.mu.Unlock()
 	for i := range list {
 		out[i].Token = newToken()
-		s.forget(list[i].messageClaim)
+		s.forget(list[i].inMemoryMessageClaim)
 	}
 	return nil
 }
 
 // lockAll locks the messages of list, which the caller has claimed (reserved in memory), and sets the token
 // and the end of each lock in out.
-func (s *messageStoreState) lockAll(list []storedMessage, out []Delivery) error {
+func (s *inMemoryMessageStoreState) lockAll(list []storedMessage, out []Delivery) error {
 	until := saturate(s.now(), millis(s.e.properties.Load().LockDuration))
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -370,7 +372,7 @@ func (s *messageStoreState) lockAll(list []storedMessage, out []Delivery) error 
 		return s.SessionLost()
 	}
 	for i := range list {
-		c := list[i].messageClaim
+		c := list[i].inMemoryMessageClaim
 		c.header = list[i].MessageHeader
 		s.lock(c, until)
 		out[i].Token, out[i].Broker.LockedUntil = c.token, c.lapses()
@@ -383,12 +385,12 @@ func (s *messageStoreState) lockAll(list []storedMessage, out []Delivery) error 
 	return nil
 }
 
-// unclaimAll ends the claims of an operation on messages (see messageClaim), so that receivers can get the
-// messages again.
-func (s *messageStoreState) unclaimAll(list []storedMessage) {
+// unclaimAll ends the claims of an operation on messages (see inMemoryMessageClaim), so that receivers can
+// get the messages again.
+func (s *inMemoryMessageStoreState) unclaimAll(list []storedMessage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, m := range list {
-		s.unclaim(m.messageClaim)
+		s.unclaim(m.inMemoryMessageClaim)
 	}
 }

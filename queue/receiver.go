@@ -34,11 +34,11 @@ type ReceiverOptions struct {
 	DropLocks bool
 	// Memory is the memory limit against which received messages count; nil: no limit. Each Delivery holds
 	// its part until Release is called.
-	Memory MemoryLimit
+	Memory MemoryLimiter
 }
 
-// MemoryLimit is a memory limit in bytes, shared by all clients of a server.
-type MemoryLimit interface {
+// MemoryLimiter is a memory limit in bytes, shared by all clients of a server.
+type MemoryLimiter interface {
 	// TryTake takes n bytes from the limit, and reports whether they were available. It does not wait.
 	TryTake(n int64) bool
 	// Give gives back n bytes that TryTake took.
@@ -57,13 +57,13 @@ type SessionRequest struct {
 
 // Receiver receives messages from one message store. A session receiver holds the lock of one session.
 type Receiver struct {
-	s     *messageStoreState
+	s     *inMemoryMessageStoreState
 	o     ReceiverOptions
 	ended chan struct{}
 	lock  *sessionLock // nil: it has no session
 
-	err  *entity.Error           // guarded by the store's mutex
-	held map[int64]*messageClaim // claims on the messages it has locked; guarded by the store's mutex
+	err  *entity.Error                   // guarded by the store's mutex
+	held map[int64]*inMemoryMessageClaim // claims on the messages it has locked; guarded by the store's mutex
 }
 
 // OpenReceiver opens a receiver. If it requests the next session, it waits for one until ctx ends, and then
@@ -80,7 +80,7 @@ func (q *Queues) OpenReceiver(ctx context.Context, a entity.Address, o ReceiverO
 	now := s.now()
 	s.lastReceived.Store(now)
 	s.e.recordUse(now)
-	r := &Receiver{s: s, o: o, ended: make(chan struct{}), held: make(map[int64]*messageClaim)}
+	r := &Receiver{s: s, o: o, ended: make(chan struct{}), held: make(map[int64]*inMemoryMessageClaim)}
 	if o.Session != nil {
 		err = r.openSession(ctx)
 	} else {
@@ -93,7 +93,7 @@ func (q *Queues) OpenReceiver(ctx context.Context, a entity.Address, o ReceiverO
 }
 
 // checkOptions validates the options of a new receiver.
-func (s *messageStoreState) checkOptions(o *ReceiverOptions) error {
+func (s *inMemoryMessageStoreState) checkOptions(o *ReceiverOptions) error {
 	if err := s.readable(); err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func (s *messageStoreState) checkOptions(o *ReceiverOptions) error {
 }
 
 // forwardingError returns the error for receiving from an entity that forwards its messages.
-func (s *messageStoreState) forwardingError() *entity.Error {
+func (s *inMemoryMessageStoreState) forwardingError() *entity.Error {
 	return s.NotAllowed("Messages of an entity that forwards them cannot be received.")
 }
 
@@ -139,9 +139,9 @@ type Delivery struct {
 	Broker  message.BrokerProperties // the properties set by the broker
 	Token   message.UUID             // token of the lock; it is unique even if there is no lock
 
-	memory MemoryLimit // memory limit against which it counts; nil: none
-	held   int64       // bytes taken from memory
-	large  bool        // the bytes were taken with TakeLarge
+	memory MemoryLimiter // memory limit against which it counts; nil: none
+	held   int64         // bytes taken from memory
+	large  bool          // the bytes were taken with TakeLarge
 }
 
 // Release gives the message's bytes back to the memory limit that they count against. It may be called more

@@ -14,7 +14,7 @@ func moment(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
 
 // sendError returns the error for sending to an entity whose status does not allow it, or nil if it
 // does.
-func (s *messageStoreState) sendError() *entity.Error {
+func (s *inMemoryMessageStoreState) sendError() *entity.Error {
 	if st := s.e.properties.Load().Status; st == entity.Disabled || st == entity.SendDisabled {
 		return s.Refuse(
 			entity.CodeEntityDisabled,

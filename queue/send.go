@@ -88,7 +88,7 @@ func (q *Queues) Schedule(ctx context.Context, to entity.Address, list []*messag
 	if err != nil {
 		return nil, err
 	}
-	return numbers, tx.add(len(arrivals), bodyBytes(arrivals), &sendStep{e, arrivals})
+	return numbers, tx.add(len(arrivals), bodyBytes(arrivals), &sendTransactionStep{e, arrivals})
 }
 
 func (q *Queues) send(ctx context.Context, to entity.Address, list []*message.Message,
@@ -98,7 +98,7 @@ func (q *Queues) send(ctx context.Context, to entity.Address, list []*message.Me
 		return nil, err
 	}
 	if tx != nil {
-		return nil, tx.add(len(arrivals), bodyBytes(arrivals), &sendStep{e, arrivals})
+		return nil, tx.add(len(arrivals), bodyBytes(arrivals), &sendTransactionStep{e, arrivals})
 	}
 	return q.arrive(ctx, e, arrivals)
 }
@@ -219,7 +219,7 @@ func (q *Queues) CancelScheduled(ctx context.Context, at entity.Address, numbers
 
 // cancelled updates the time at which the next scheduled message is due, after scheduled messages have been
 // canceled. If several servers share the engine, that time is stored, and may be too early.
-func (s *messageStoreState) cancelled(ctx context.Context) error {
+func (s *inMemoryMessageStoreState) cancelled(ctx context.Context) error {
 	if s.e.m.shared {
 		return nil
 	}
@@ -227,7 +227,8 @@ func (s *messageStoreState) cancelled(ctx context.Context) error {
 }
 
 // cancellable reads the header of a scheduled message that is not due yet, or returns CodeMessageNotFound.
-func (s *messageStoreState) cancellable(r engine.Reader, seq, now int64) (layout.MessageHeader, error) {
+func (s *inMemoryMessageStoreState) cancellable(r engine.Reader,
+	seq, now int64) (layout.MessageHeader, error) {
 	h, ok, err := s.Header(r, seq)
 	// a message that is due is delivered
 	if err == nil && (!ok || h.State != layout.Scheduled || h.Due <= now) {
@@ -237,7 +238,7 @@ func (s *messageStoreState) cancellable(r engine.Reader, seq, now int64) (layout
 }
 
 // cancelScheduled deletes scheduled messages, or fails and deletes none.
-func (w *messageTx) cancelScheduled(s *messageStoreState, numbers []int64) error {
+func (w *messageTx) cancelScheduled(s *inMemoryMessageStoreState, numbers []int64) error {
 	p, err := w.partOf(s)
 	if err != nil {
 		return err

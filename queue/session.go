@@ -110,7 +110,8 @@ func (r *Receiver) lockNext(ctx context.Context) (bool, error) {
 
 // freeSession returns the first unlocked session whose first message has a number not less than from. head
 // is the number of that message, or 0 if there is no such session.
-func (s *messageStoreState) freeSession(ctx context.Context, from int64) (id string, head int64, err error) {
+func (s *inMemoryMessageStoreState) freeSession(ctx context.Context,
+	from int64) (id string, head int64, err error) {
 	rg := engine.Prefix(s.Keys.Family(layout.FamilyHead))
 	rg.Start = s.Keys.Key(layout.FamilyHead, from)
 	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) (err error) {
@@ -142,8 +143,8 @@ func (s *messageStoreState) freeSession(ctx context.Context, from int64) (id str
 
 // firstAlive returns the number of the first message of a session that has not expired, or 0 if there is
 // none. It claims the expired messages before it, unless the reaper is paused.
-func (s *messageStoreState) firstAlive(ctx context.Context,
-	id string) (first int64, dead []*messageClaim, err error) {
+func (s *inMemoryMessageStoreState) firstAlive(ctx context.Context,
+	id string) (first int64, dead []*inMemoryMessageClaim, err error) {
 	now, paused := s.now(), s.e.m.in.ReaperPaused()
 	prefix := s.ReadyPrefix(id)
 	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) error {
@@ -249,7 +250,7 @@ func (r *Receiver) SetSessionState(ctx context.Context, state []byte, tx *Transa
 		return s.Refuse(entity.CodeMessageTooLarge, "The state of a session is too large.")
 	}
 	if tx != nil {
-		return tx.add(1, 0, &sessionStateStep{r, state})
+		return tx.add(1, 0, &sessionStateTransactionStep{r, state})
 	}
 	return s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *messageTx) error {
 		return w.setOwnState(r, state)
@@ -258,7 +259,7 @@ func (r *Receiver) SetSessionState(ctx context.Context, state []byte, tx *Transa
 
 // maxState is the maximal size of a session state in bytes: 256 KB, or 1 MB if the entity allows messages
 // of more than 256 KB.
-func (s *messageStoreState) maxState() int {
+func (s *inMemoryMessageStoreState) maxState() int {
 	if s.e.properties.Load().MaxMessageKB > 256 {
 		return 1 << 20
 	}

@@ -70,14 +70,14 @@ func (q *Queues) SettleAll(ctx context.Context, a entity.Address, tokens []messa
 type pendingSettlement struct {
 	Settlement
 	token   message.UUID
-	claim   *messageClaim // if locks are in memory
+	claim   *inMemoryMessageClaim // if locks are in memory
 	outcome messageStateAfterLock
 	err     error
 }
 
 // beginSettling records that the entity is in use, and makes the reaper yield to the settlement until end is
 // called.
-func (s *messageStoreState) beginSettling() (end func()) {
+func (s *inMemoryMessageStoreState) beginSettling() (end func()) {
 	s.e.m.in.Enter()
 	now := s.now()
 	s.lastReceived.Store(now)
@@ -127,7 +127,7 @@ func settleTogether(list []pendingSettlement, run func(part []pendingSettlement,
 }
 
 // settleable fails if a settlement is invalid or the store does not allow it.
-func (s *messageStoreState) settleable(st *Settlement) error {
+func (s *inMemoryMessageStoreState) settleable(st *Settlement) error {
 	if err := s.readable(); err != nil {
 		return err
 	}
@@ -146,7 +146,8 @@ func (s *messageStoreState) settleable(st *Settlement) error {
 }
 
 // settle settles a message whose lock the caller holds.
-func (w *messageTx) settle(s *messageStoreState, seq int64, st *Settlement) (messageStateAfterLock, error) {
+func (w *messageTx) settle(s *inMemoryMessageStoreState, seq int64,
+	st *Settlement) (messageStateAfterLock, error) {
 	p, err := w.partOf(s)
 	if err != nil {
 		return messageRemoved, err
@@ -233,7 +234,7 @@ func (q *Queues) Locked(ctx context.Context, a entity.Address,
 
 // locked reads the message that a lock covers. m is nil if the lock is lost, or if the message has been
 // settled in the meantime.
-func (s *messageStoreState) locked(ctx context.Context,
+func (s *inMemoryMessageStoreState) locked(ctx context.Context,
 	token message.UUID) (seq int64, m *message.Message, err error) {
 	seq, ok, err := s.locks.find(ctx, token)
 	if err != nil || !ok {

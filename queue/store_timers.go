@@ -10,10 +10,10 @@ import (
 	"github.com/mayflydb/mayfly/queue/internal/alarm"
 )
 
-// storeTimers makes changes of stores that are due, if no other operation makes them: locks lapse and
-// scheduled messages become active. One goroutine serves all stores of a dataset. Correctness does not depend
-// on its speed, because receives and the reaper make the due changes of their store themselves.
-type storeTimers struct {
+// dueStoreChangeScheduler makes changes of stores that are due, if no other operation makes them: locks lapse
+// and scheduled messages become active. One goroutine serves all stores of a dataset. Correctness does not
+// depend on its speed, because receives and the reaper make the due changes of their store themselves.
+type dueStoreChangeScheduler struct {
 	*alarm.Alarm
 	m    *loadedEntities
 	mu   sync.Mutex // guards the following fields
@@ -24,15 +24,15 @@ type storeTimers struct {
 // retryTimer is the number of milliseconds until a store is tried again after an error.
 const retryTimer = 1000
 
-func newTimers(m *loadedEntities) *storeTimers {
-	t := &storeTimers{m: m}
+func newTimers(m *loadedEntities) *dueStoreChangeScheduler {
+	t := &dueStoreChangeScheduler{m: m}
 	t.Alarm = alarm.New(m.in.Clock(), t.tick)
 	return t
 }
 
 // arm makes the timers call tick of a store at the millisecond at, or earlier if an earlier call is planned
 // already.
-func (t *storeTimers) arm(s *messageStoreState, at int64) {
+func (t *dueStoreChangeScheduler) arm(s *inMemoryMessageStoreState, at int64) {
 	if at == host.Never {
 		return
 	}
@@ -55,7 +55,7 @@ func (t *storeTimers) arm(s *messageStoreState, at int64) {
 
 // tick calls tick of the stores that are due, and rolls back transactions whose time is over. It returns the
 // millisecond of the next call.
-func (t *storeTimers) tick(ctx context.Context, now int64) (first int64) {
+func (t *dueStoreChangeScheduler) tick(ctx context.Context, now int64) (first int64) {
 	for ctx.Err() == nil {
 		t.mu.Lock()
 		if over := t.overdue(now); len(over) > 0 {
@@ -69,7 +69,7 @@ func (t *storeTimers) tick(ctx context.Context, now int64) (first int64) {
 			t.mu.Unlock()
 			return first
 		}
-		s := heap.Pop(&t.heap).(*messageStoreState)
+		s := heap.Pop(&t.heap).(*inMemoryMessageStoreState)
 		t.mu.Unlock()
 		if _, err := s.tick(ctx); err != nil {
 			if entity.ErrorCodeOf(err) == entity.CodeEntityNotFound {
@@ -88,7 +88,7 @@ func (t *storeTimers) tick(ctx context.Context, now int64) (first int64) {
 
 // first returns the earliest millisecond at which a store or a transaction is due. The caller holds the
 // mutex.
-func (t *storeTimers) first() int64 {
+func (t *dueStoreChangeScheduler) first() int64 {
 	first := int64(host.Never)
 	if len(t.heap) > 0 {
 		first = t.heap[0].timer.at
@@ -106,7 +106,7 @@ type storeTimer struct {
 }
 
 // timerHeap is a heap of stores by their wake-up times.
-type timerHeap []*messageStoreState
+type timerHeap []*inMemoryMessageStoreState
 
 // Len, Less, Swap, Push and Pop implement heap.Interface.
 func (w timerHeap) Len() int { return len(w) }
@@ -122,7 +122,7 @@ func (w timerHeap) Swap(i, j int) {
 
 // Push appends an element.
 func (w *timerHeap) Push(x any) {
-	s := x.(*messageStoreState)
+	s := x.(*inMemoryMessageStoreState)
 	s.timer.index = len(*w)
 	*w = append(*w, s)
 }

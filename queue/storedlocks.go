@@ -13,11 +13,11 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// storedLocks stores the locks of a store under keys of the engine. It implements messageDeliverer,
-// messageLocks and sessionLocker. A receive is one transaction, and so is a settlement, on any of the
+// storedLockManager stores the locks of a store under keys of the engine. It implements messageDeliverer,
+// messageLocks and sessionLockManager. A receive is one transaction, and so is a settlement, on any of the
 // servers. The state in memory is used only to notify receivers: it consists of the receivers of this server
 // that hold sessions, and the time of the next change.
-type storedLocks struct{ *messageStoreState }
+type storedLockManager struct{ *inMemoryMessageStoreState }
 
 // errDue is returned by a transaction that must not run before the store's lapsed locks have been ended and
 // its due scheduled messages have become active.
@@ -26,12 +26,12 @@ var errDue = errors.New("queue: changes of the store are due")
 // run runs fn in a transaction on the store. Before that it ends the locks that have lapsed and activates the
 // scheduled messages that are due. The engine reads the given keys in the same round trip in which it locks
 // the store's engine scope.
-func (s storedLocks) run(ctx context.Context, fn func(w *messageTx, p *storeChanges) error,
+func (s storedLockManager) run(ctx context.Context, fn func(w *messageTx, p *storeChanges) error,
 	keys ...[]byte) error {
 	keys = append(keys, s.Keys.Family(layout.FamilyCounters))
 	for {
 		err := s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *messageTx) error {
-			p, err := w.partOf(s.messageStoreState)
+			p, err := w.partOf(s.inMemoryMessageStoreState)
 			if err != nil {
 				return err
 			}
@@ -52,15 +52,16 @@ func (s storedLocks) run(ctx context.Context, fn func(w *messageTx, p *storeChan
 	}
 }
 
-func (s storedLocks) receive(ctx context.Context, r *Receiver, look, max int,
+func (s storedLockManager) receive(ctx context.Context, r *Receiver, look, max int,
 	paid int64) (receiveResult, error) {
 	var got receiveResult
 	var live []storedMessage
-	reader := claimedMessageReader{s: s.messageStoreState, state: layout.Active, max: max, memory: r.o.Memory,
-		paid: paid}
+	reader := claimedMessageReader{s: s.inMemoryMessageStoreState, state: layout.Active, max: max,
+		memory: r.o.Memory,
+		paid:   paid}
 	err := s.run(ctx, func(w *messageTx, p *storeChanges) error {
 		if r.lock != nil {
-			if err := w.holdsSession(s.messageStoreState, r.lock); err != nil {
+			if err := w.holdsSession(s.inMemoryMessageStoreState, r.lock); err != nil {
 				return err
 			}
 		}
@@ -75,7 +76,7 @@ func (s storedLocks) receive(ctx context.Context, r *Receiver, look, max int,
 			live, _, err = reader.bodies(w, live)
 		}
 		if err == nil {
-			err = w.purgeSome(s.messageStoreState, reader.expired)
+			err = w.purgeSome(s.inMemoryMessageStoreState, reader.expired)
 		}
 		if err != nil {
 			return err
@@ -101,18 +102,18 @@ func (s storedLocks) receive(ctx context.Context, r *Receiver, look, max int,
 	return got, nil
 }
 
-// operations returns a messageClaim for each of the sequence numbers seqs. Unlike other claims they reserve
-// nothing: the running transaction excludes all other operations on the messages.
-func operations(seqs []int64) []*messageClaim {
-	list := make([]*messageClaim, len(seqs))
+// operations returns an inMemoryMessageClaim for each of the sequence numbers seqs. Unlike other claims they
+// reserve nothing: the running transaction excludes all other operations on the messages.
+func operations(seqs []int64) []*inMemoryMessageClaim {
+	list := make([]*inMemoryMessageClaim, len(seqs))
 	for i, seq := range seqs {
-		list[i] = &messageClaim{seq: seq}
+		list[i] = &inMemoryMessageClaim{seq: seq}
 	}
 	return list
 }
 
 // purgeSome purges expired messages, at most maxPurge. While the reaper is paused it purges none.
-func (w *messageTx) purgeSome(s *messageStoreState, list []*messageClaim) error {
+func (w *messageTx) purgeSome(s *inMemoryMessageStoreState, list []*inMemoryMessageClaim) error {
 	if w.m.in.ReaperPaused() {
 		return nil
 	}
@@ -175,15 +176,15 @@ func tokenOf(seq int64) message.UUID {
 
 func seqOfToken(t message.UUID) int64 { return int64(binary.BigEndian.Uint64(t[8:])) }
 
-func (s storedLocks) receiveNumbers(ctx context.Context, numbers []int64,
+func (s storedLockManager) receiveNumbers(ctx context.Context, numbers []int64,
 	how receiveByNumberOptions) (list []Delivery,
 	err error) {
-	reader := claimedMessageReader{s: s.messageStoreState, state: how.state,
+	reader := claimedMessageReader{s: s.inMemoryMessageStoreState, state: how.state,
 		all: how.state == layout.Deferred,
 		max: len(numbers)}
 	err = s.run(ctx, func(w *messageTx, p *storeChanges) error {
 		if s.BySession {
-			if err := w.holdsSession(s.messageStoreState, how.holder.lock); err != nil {
+			if err := w.holdsSession(s.inMemoryMessageStoreState, how.holder.lock); err != nil {
 				return err
 			}
 		}
@@ -199,7 +200,7 @@ func (s storedLocks) receiveNumbers(ctx context.Context, numbers []int64,
 		seen := make(map[int64]bool)
 		for i := 0; err == nil && i < len(numbers); i++ {
 			var free bool
-			free, err = w.isFree(s.messageStoreState, numbers[i])
+			free, err = w.isFree(s.inMemoryMessageStoreState, numbers[i])
 			if err == nil && (!free || seen[numbers[i]]) {
 				err = s.MessageNotFound(numbers[i])
 			}
@@ -220,14 +221,15 @@ func (s storedLocks) receiveNumbers(ctx context.Context, numbers []int64,
 }
 
 // noteHeld records the locks that end when the receiver is closed.
-func (s storedLocks) noteHeld(r *Receiver, list []Delivery) {
+func (s storedLockManager) noteHeld(r *Receiver, list []Delivery) {
 	if r == nil || r.o.Mode != PeekLock || !r.dropsLocks() {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range list {
-		c := &messageClaim{seq: list[i].Broker.SequenceNumber, token: list[i].Token, locked: true, holder: r}
+		c := &inMemoryMessageClaim{seq: list[i].Broker.SequenceNumber, token: list[i].Token, locked: true,
+			holder: r}
 		c.lockDeadline = lockDeadline{index: -1, claim: c}
 		if old := r.held[c.seq]; old != nil { // that lock has ended on another server
 			s.forget(old)
@@ -237,7 +239,7 @@ func (s storedLocks) noteHeld(r *Receiver, list []Delivery) {
 }
 
 // forgetHeld removes a lock that has ended from its receiver.
-func (s storedLocks) forgetHeld(token message.UUID) {
+func (s storedLockManager) forgetHeld(token message.UUID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c := s.tokens[token]; c != nil {
@@ -247,7 +249,7 @@ func (s storedLocks) forgetHeld(token message.UUID) {
 
 // ahead returns the keys that a transaction will read for the messages with the given lock tokens: each
 // message and its lock. With them the engine can read all these keys in one round trip.
-func (s storedLocks) ahead(tokens ...message.UUID) (keys [][]byte) {
+func (s storedLockManager) ahead(tokens ...message.UUID) (keys [][]byte) {
 	for _, token := range tokens {
 		seq := seqOfToken(token)
 		keys = append(keys, s.Keys.Key(layout.FamilyLock, seq), s.Keys.Key(layout.FamilyMessage, seq))
@@ -255,7 +257,7 @@ func (s storedLocks) ahead(tokens ...message.UUID) (keys [][]byte) {
 	return keys
 }
 
-func (s storedLocks) settle(ctx context.Context, list []pendingSettlement) {
+func (s storedLockManager) settle(ctx context.Context, list []pendingSettlement) {
 	run := func(part []pendingSettlement, fn func(w *messageTx) error) error {
 		tokens := make([]message.UUID, len(part))
 		for i := range part {
@@ -264,7 +266,7 @@ func (s storedLocks) settle(ctx context.Context, list []pendingSettlement) {
 		return s.run(ctx, func(w *messageTx, _ *storeChanges) error { return fn(w) }, s.ahead(tokens...)...)
 	}
 	settleTogether(list, run, func(w *messageTx, st *pendingSettlement) error {
-		p, err := w.partOf(s.messageStoreState)
+		p, err := w.partOf(s.inMemoryMessageStoreState)
 		if err != nil {
 			return err
 		}
@@ -290,11 +292,12 @@ func isLockLost(err error) bool {
 	return err != nil && (code == entity.CodeMessageLockLost || code == entity.CodeSessionLockLost)
 }
 
-func (s storedLocks) inspect(r engine.Reader, sessions []string, messages []int64) (view.LockSet, error) {
+func (s storedLockManager) inspect(r engine.Reader, sessions []string,
+	messages []int64) (view.LockSet, error) {
 	return s.StoredLocks(r, sessions, messages)
 }
 
-func (s storedLocks) renew(ctx context.Context, tokens []message.UUID) (until time.Time, err error) {
+func (s storedLockManager) renew(ctx context.Context, tokens []message.UUID) (until time.Time, err error) {
 	err = s.run(ctx, func(w *messageTx, p *storeChanges) error {
 		at := saturate(w.now, millis(s.e.properties.Load().LockDuration))
 		until = moment(at)
@@ -312,7 +315,7 @@ func (s storedLocks) renew(ctx context.Context, tokens []message.UUID) (until ti
 	return until, err
 }
 
-func (s storedLocks) find(ctx context.Context, token message.UUID) (seq int64, ok bool, err error) {
+func (s storedLockManager) find(ctx context.Context, token message.UUID) (seq int64, ok bool, err error) {
 	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) error {
 		state, err := s.StoredLocks(r, nil, []int64{seqOfToken(token)})
 		if err != nil {

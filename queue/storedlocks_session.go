@@ -8,7 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-func (s storedLocks) lockSession(ctx context.Context, r *Receiver, id string) (locked bool, err error) {
+func (s storedLockManager) lockSession(ctx context.Context, r *Receiver, id string) (locked bool, err error) {
 	l := layout.Lock{Token: newToken(), Holder: r.o.Name}
 	err = s.run(ctx, func(w *messageTx, p *storeChanges) error {
 		_, there, err := s.SessionLockOf(w, id)
@@ -36,7 +36,7 @@ func (s storedLocks) lockSession(ctx context.Context, r *Receiver, id string) (l
 	return true, nil
 }
 
-func (s storedLocks) renewSession(ctx context.Context, r *Receiver) (until int64, err error) {
+func (s storedLockManager) renewSession(ctx context.Context, r *Receiver) (until int64, err error) {
 	err = s.run(ctx, func(w *messageTx, p *storeChanges) error {
 		l, ok, err := s.SessionLockOf(w, r.lock.id)
 		if err == nil && (!ok || l.Token != r.lock.token || l.Until <= w.now) {
@@ -65,7 +65,7 @@ func (s storedLocks) renewSession(ctx context.Context, r *Receiver) (until int64
 }
 
 // endLost ends a receiver after an operation has failed because the lock of the receiver's session is lost.
-func (s storedLocks) endLost(r *Receiver, err error) {
+func (s storedLockManager) endLost(r *Receiver, err error) {
 	if r.lock == nil || entity.ErrorCodeOf(err) != entity.CodeSessionLockLost {
 		return
 	}
@@ -78,7 +78,7 @@ func (s storedLocks) endLost(r *Receiver, err error) {
 }
 
 // release ends the locks that end when a receiver is closed. If that fails, the locks lapse at their time.
-func (s storedLocks) release(ctx context.Context, r *Receiver) {
+func (s storedLockManager) release(ctx context.Context, r *Receiver) {
 	var tokens []message.UUID
 	s.mu.Lock()
 	held := r.lock
@@ -102,10 +102,10 @@ func (s storedLocks) release(ctx context.Context, r *Receiver) {
 	}
 }
 
-func (s storedLocks) releaseSession(ctx context.Context, held *sessionLock) error {
+func (s storedLockManager) releaseSession(ctx context.Context, held *sessionLock) error {
 	for done := false; !done; {
 		err := s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *messageTx) error {
-			p, err := w.partOf(s.messageStoreState)
+			p, err := w.partOf(s.inMemoryMessageStoreState)
 			if err != nil {
 				return err
 			}
@@ -126,9 +126,9 @@ func (s storedLocks) releaseSession(ctx context.Context, held *sessionLock) erro
 	return nil
 }
 
-func (s storedLocks) releaseMessages(ctx context.Context, tokens []message.UUID) error {
+func (s storedLockManager) releaseMessages(ctx context.Context, tokens []message.UUID) error {
 	return s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *messageTx) error {
-		p, err := w.partOf(s.messageStoreState)
+		p, err := w.partOf(s.inMemoryMessageStoreState)
 		if err != nil {
 			return err
 		}
@@ -146,14 +146,14 @@ func (s storedLocks) releaseMessages(ctx context.Context, tokens []message.UUID)
 	}, s.ahead(tokens...)...)
 }
 
-func (s storedLocks) advance(ctx context.Context) (more bool, err error) {
+func (s storedLockManager) advance(ctx context.Context) (more bool, err error) {
 	s.mu.Lock()
 	_, ended := s.popLapsed(s.now()) // the receivers of this server
 	s.mu.Unlock()
 	var c layout.Counters
 	var last int64
 	err = s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *messageTx) (err error) {
-		c, last, err = w.advance(s.messageStoreState)
+		c, last, err = w.advance(s.inMemoryMessageStoreState)
 		return err
 	}, s.Keys.Family(layout.FamilyCounters))
 	s.mu.Lock()
@@ -162,7 +162,7 @@ func (s storedLocks) advance(ctx context.Context) (more bool, err error) {
 	}
 	s.mu.Unlock()
 	if err != nil {
-		s.e.m.timers.arm(s.messageStoreState, s.now()+retryTimer)
+		s.e.m.timers.arm(s.inMemoryMessageStoreState, s.now()+retryTimer)
 		return false, err
 	}
 	if s.noteCounters(&c); last > 0 {

@@ -8,7 +8,8 @@ import (
 )
 
 // enlist reserves a locked message for a transaction until the transaction ends or has exceeded its time.
-func (s storedLocks) enlist(ctx context.Context, token message.UUID, st *Settlement, tx *Transaction) error {
+func (s storedLockManager) enlist(ctx context.Context, token message.UUID, st *Settlement,
+	tx *Transaction) error {
 	err := s.run(ctx, func(w *messageTx, p *storeChanges) error {
 		seq, l, err := w.heldLock(p, token)
 		if err != nil {
@@ -22,24 +23,26 @@ func (s storedLocks) enlist(ctx context.Context, token message.UUID, st *Settlem
 	if err != nil {
 		return err
 	}
-	step := &storedSettleStep{s: s, token: token, how: *st}
+	step := &storedLockSettlementTransactionStep{s: s, token: token, how: *st}
 	if err = tx.add(1, 0, step); err != nil {
 		step.end(err)
 	}
 	return err
 }
 
-// storedSettleStep settles a message that is reserved for the transaction.
-type storedSettleStep struct {
-	s     storedLocks
+// storedLockSettlementTransactionStep settles a message that is reserved for the transaction.
+type storedLockSettlementTransactionStep struct {
+	s     storedLockManager
 	token message.UUID
 	how   Settlement
 }
 
-func (st *storedSettleStep) entities() []*entityState { return []*entityState{st.s.e} }
+func (st *storedLockSettlementTransactionStep) entities() []*entityState {
+	return []*entityState{st.s.e}
+}
 
-func (st *storedSettleStep) apply(w *messageTx) error {
-	p, err := w.partOf(st.s.messageStoreState)
+func (st *storedLockSettlementTransactionStep) apply(w *messageTx) error {
+	p, err := w.partOf(st.s.inMemoryMessageStoreState)
 	if err != nil {
 		return err
 	}
@@ -56,7 +59,7 @@ func (st *storedSettleStep) apply(w *messageTx) error {
 
 // end gives the message back to the holder of its lock, if it was not settled. If that fails, the
 // reservation ends when the time of the transaction is over.
-func (st *storedSettleStep) end(err error) {
+func (st *storedLockSettlementTransactionStep) end(err error) {
 	s := st.s
 	if err == nil {
 		s.forgetHeld(st.token)
@@ -64,7 +67,7 @@ func (st *storedSettleStep) end(err error) {
 	}
 	ctx := context.Background() // a rollback cannot be canceled; the engine limits the time
 	err = s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *messageTx) error {
-		p, err := w.partOf(s.messageStoreState)
+		p, err := w.partOf(s.inMemoryMessageStoreState)
 		if err != nil {
 			return err
 		}

@@ -21,7 +21,7 @@ const (
 // tick makes the changes that the store's clock requires: it ends lapsed locks, activates scheduled messages
 // and forwards messages, with at most one transaction for each kind of change. more reports whether some
 // changes are left.
-func (s *messageStoreState) tick(ctx context.Context) (more bool, err error) {
+func (s *inMemoryMessageStoreState) tick(ctx context.Context) (more bool, err error) {
 	if err := s.turn.Lock(ctx); err != nil {
 		return false, wrap(err)
 	}
@@ -42,14 +42,14 @@ func (s *messageStoreState) tick(ctx context.Context) (more bool, err error) {
 	due := s.ended == nil && s.forwards <= s.now()
 	s.mu.Unlock()
 	if due {
-		s.e.m.forward(ctx, []*messageStoreState{s})
+		s.e.m.forward(ctx, []*inMemoryMessageStoreState{s})
 	}
 	return more || s.nextWakeup() <= s.now(), err
 }
 
 // catchUp makes the changes that the store's clock requires before a receive: it ends lapsed locks, and
 // begins to activate the scheduled messages that are due.
-func (s *messageStoreState) catchUp(ctx context.Context) error {
+func (s *inMemoryMessageStoreState) catchUp(ctx context.Context) error {
 	if err := s.learnDue(ctx); err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (s *messageStoreState) catchUp(ctx context.Context) error {
 }
 
 // locksAreDue reports whether there are lapsed locks that have not been ended. The caller holds the mutex.
-func (s *messageStoreState) locksAreDue() bool {
+func (s *inMemoryMessageStoreState) locksAreDue() bool {
 	if s.e.m.shared {
 		return s.activates <= s.now()
 	}
@@ -81,7 +81,7 @@ func (s *messageStoreState) locksAreDue() bool {
 
 // learnDue reads from the engine when the next lock lapses or the next scheduled message becomes active, if
 // several servers share the engine: another server may have changed that time.
-func (s *messageStoreState) learnDue(ctx context.Context) error {
+func (s *inMemoryMessageStoreState) learnDue(ctx context.Context) error {
 	if !s.e.m.shared || s.hasEnded() != nil {
 		return nil
 	}
@@ -98,7 +98,7 @@ func (s *messageStoreState) learnDue(ctx context.Context) error {
 
 // noteCounters records the number and size of messages and the next wake-up time from the stored counters,
 // since other servers that share the engine change them as well.
-func (s *messageStoreState) noteCounters(c *layout.Counters) {
+func (s *inMemoryMessageStoreState) noteCounters(c *layout.Counters) {
 	s.size.Store(c.Bytes)
 	s.scheduled.Store(c.Scheduled)
 	s.active.Store(c.Active)
@@ -110,11 +110,11 @@ func (s *messageStoreState) noteCounters(c *layout.Counters) {
 	s.e.m.timers.arm(s, s.activates)
 }
 
-func (s *messageStoreState) now() int64 { return s.e.m.in.Clock().Millis() }
+func (s *inMemoryMessageStoreState) now() int64 { return s.e.m.in.Clock().Millis() }
 
 // earliest returns the millisecond at which the store must next activate or forward messages or end a lock,
 // or host.Never. The caller holds the mutex.
-func (s *messageStoreState) earliest() int64 {
+func (s *inMemoryMessageStoreState) earliest() int64 {
 	first := min(s.activates, s.forwards)
 	if len(s.due) > 0 {
 		first = min(first, s.due[0].until)
@@ -123,7 +123,7 @@ func (s *messageStoreState) earliest() int64 {
 }
 
 // nextWakeup returns the millisecond at which the timers must call tick again, or host.Never.
-func (s *messageStoreState) nextWakeup() int64 {
+func (s *inMemoryMessageStoreState) nextWakeup() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ended != nil {
@@ -134,13 +134,13 @@ func (s *messageStoreState) nextWakeup() int64 {
 
 // expiredLock is a lock whose time has passed and that has to be ended.
 type expiredLock struct {
-	*messageClaim
+	*inMemoryMessageClaim
 	at      int64                 // when it lapsed
 	outcome messageStateAfterLock // what becomes of its message
 }
 
 // endLocks ends lapsed locks. more reports whether some are left.
-func (s *messageStoreState) endLocks(ctx context.Context) (more bool, err error) {
+func (s *inMemoryMessageStoreState) endLocks(ctx context.Context) (more bool, err error) {
 	s.mu.Lock()
 	list, locks := s.popLapsed(s.now())
 	s.mu.Unlock()
@@ -165,9 +165,9 @@ func (s *messageStoreState) endLocks(ctx context.Context) (more bool, err error)
 		l.busy = false
 		switch {
 		case i < done && l.outcome == messageReady, i >= done && l.stale:
-			s.unclaim(l.messageClaim)
+			s.unclaim(l.inMemoryMessageClaim)
 		case i < done || s.ended != nil:
-			s.forget(l.messageClaim)
+			s.forget(l.inMemoryMessageClaim)
 		case l.session == nil:
 			s.due.set(&l.lockDeadline, l.at)
 		}
@@ -187,14 +187,14 @@ func (s *messageStoreState) endLocks(ctx context.Context) (more bool, err error)
 
 // popLapsed removes lapsed locks from the heap and returns them. sessions are the lapsed locks of sessions;
 // for each of them list also has the locks of messages that it covers. The caller holds the mutex.
-func (s *messageStoreState) popLapsed(now int64) (list []expiredLock, sessions []*sessionLock) {
+func (s *inMemoryMessageStoreState) popLapsed(now int64) (list []expiredLock, sessions []*sessionLock) {
 	for len(list) < maxLapse && len(s.due) > 0 && s.due[0].until <= now {
 		d := s.due[0]
 		s.due.forget(d)
 		if d.claim != nil {
 			if !d.claim.busy { // the claim on a message that is being settled is ended by the settlement
 				d.claim.busy = true
-				list = append(list, expiredLock{messageClaim: d.claim, at: d.until})
+				list = append(list, expiredLock{inMemoryMessageClaim: d.claim, at: d.until})
 			}
 			continue
 		}
@@ -204,7 +204,7 @@ func (s *messageStoreState) popLapsed(now int64) (list []expiredLock, sessions [
 		for _, c := range l.holder.held {
 			if !c.busy {
 				c.busy = true
-				list = append(list, expiredLock{messageClaim: c, at: d.until})
+				list = append(list, expiredLock{inMemoryMessageClaim: c, at: d.until})
 			}
 		}
 		sessions = append(sessions, l)
@@ -214,7 +214,7 @@ func (s *messageStoreState) popLapsed(now int64) (list []expiredLock, sessions [
 
 // lapseLock counts a failed delivery of the message of a lapsed lock. Deliveries of dead letters are not
 // counted.
-func (w *messageTx) lapseLock(s *messageStoreState, l *expiredLock) error {
+func (w *messageTx) lapseLock(s *inMemoryMessageStoreState, l *expiredLock) error {
 	p, err := w.partOf(s)
 	if err != nil {
 		return err
@@ -228,7 +228,7 @@ func (w *messageTx) lapseLock(s *messageStoreState, l *expiredLock) error {
 }
 
 // activate makes scheduled messages active that are due, as many as fit into one transaction.
-func (s *messageStoreState) activate(ctx context.Context) error {
+func (s *inMemoryMessageStoreState) activate(ctx context.Context) error {
 	s.mu.Lock()
 	before := s.schedules
 	s.mu.Unlock()
@@ -253,7 +253,7 @@ func (s *messageStoreState) activate(ctx context.Context) error {
 
 // activate makes scheduled messages active in the order of their due times. next is the due time of the next
 // scheduled message. last is the due time of the last message that was activated, or 0 if none was.
-func (w *messageTx) activate(s *messageStoreState) (next, last int64, err error) {
+func (w *messageTx) activate(s *inMemoryMessageStoreState) (next, last int64, err error) {
 	var due []host.DeadlineIndexEntry
 	next = host.Never
 	it := engine.Expect(w.Scan(engine.Prefix(s.Keys.Family(layout.FamilyDue)), false), maxActivate+1)

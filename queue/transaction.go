@@ -150,7 +150,7 @@ func transactionEnded() error {
 }
 
 // watch makes the timers roll a transaction back when its time is over.
-func (t *storeTimers) watch(tx *Transaction) {
+func (t *dueStoreChangeScheduler) watch(tx *Transaction) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.open = append(t.open, tx)
@@ -158,7 +158,7 @@ func (t *storeTimers) watch(tx *Transaction) {
 }
 
 // unwatch removes a transaction that has ended.
-func (t *storeTimers) unwatch(tx *Transaction) {
+func (t *dueStoreChangeScheduler) unwatch(tx *Transaction) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if i := slices.Index(t.open, tx); i >= 0 {
@@ -167,7 +167,7 @@ func (t *storeTimers) unwatch(tx *Transaction) {
 }
 
 // overdue returns the transactions whose time is over. The caller holds the mutex.
-func (t *storeTimers) overdue(now int64) (list []*Transaction) {
+func (t *dueStoreChangeScheduler) overdue(now int64) (list []*Transaction) {
 	for _, tx := range t.open {
 		if tx.until <= now {
 			list = append(list, tx)

@@ -6,20 +6,21 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// sendStep is the step of a transaction that stores the messages of a send, which have been validated.
-type sendStep struct {
+// sendTransactionStep is the step of a transaction that stores the messages of a send, which have been
+// validated.
+type sendTransactionStep struct {
 	e        *entityState
 	arrivals []validatedMessage
 }
 
-func (s *sendStep) entities() []*entityState { return []*entityState{s.e} }
+func (s *sendTransactionStep) entities() []*entityState { return []*entityState{s.e} }
 
-func (s *sendStep) apply(w *messageTx) error {
+func (s *sendTransactionStep) apply(w *messageTx) error {
 	_, err := w.enqueueAll(s.e, s.arrivals)
 	return err
 }
 
-func (s *sendStep) end(err error) {
+func (s *sendTransactionStep) end(err error) {
 	if err == nil {
 		s.e.recordUse(s.e.m.in.Clock().Millis())
 	}
@@ -72,7 +73,7 @@ func (w *messageTx) transfer(via, to *entityState, a *validatedMessage) error {
 
 // cancelScheduledStep deletes scheduled messages. The commit fails if one of them has become active before.
 type cancelScheduledStep struct {
-	s       *messageStoreState
+	s       *inMemoryMessageStoreState
 	numbers []int64
 }
 
@@ -88,27 +89,27 @@ func (c *cancelScheduledStep) end(err error) {
 	}
 }
 
-// sessionStateStep sets the state of a session. The session lock must still be held at the commit.
-type sessionStateStep struct {
+// sessionStateTransactionStep sets the state of a session. The session lock must still be held at the commit.
+type sessionStateTransactionStep struct {
 	r     *Receiver
 	state []byte
 }
 
-func (s *sessionStateStep) entities() []*entityState { return []*entityState{s.r.s.e} }
+func (s *sessionStateTransactionStep) entities() []*entityState { return []*entityState{s.r.s.e} }
 
-func (s *sessionStateStep) apply(w *messageTx) error {
+func (s *sessionStateTransactionStep) apply(w *messageTx) error {
 	if err := s.r.holds(); err != nil {
 		return err
 	}
 	return w.setOwnState(s.r, s.state)
 }
 
-func (s *sessionStateStep) end(error) {}
+func (s *sessionStateTransactionStep) end(error) {}
 
 // reserve assigns sequence numbers to messages that are scheduled in a transaction, because the sender
 // receives the numbers before the commit. The numbers are never used again, even if the transaction is
 // rolled back.
-func (s *messageStoreState) reserve(ctx context.Context,
+func (s *inMemoryMessageStoreState) reserve(ctx context.Context,
 	arrivals []validatedMessage) (numbers []int64, err error) {
 	numbers = make([]int64, len(arrivals))
 	err = s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *messageTx) error {

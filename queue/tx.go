@@ -19,16 +19,16 @@ type messageTx struct {
 	now    int64
 	moved  int64 // bytes of messages written so far
 	parts  []*storeChanges
-	scopes []takenScopeLSN // scopes in use; only if the engine is not shared
-	keyBuf []byte          // see key
+	scopes []scopeLSNOfTransaction // scopes in use; only if the engine is not shared
+	keyBuf []byte                  // see key
 }
 
 // storeChanges is the part of a transaction that concerns one message store.
 type storeChanges struct {
-	*messageStoreState
+	*inMemoryMessageStoreState
 	layout.Counters
-	dirty  bool               // a key of the store was written
-	events []storeStateUpdate // applied to the store once the transaction is durable
+	dirty  bool                 // a key of the store was written
+	events []messageStoreUpdate // applied to the store once the transaction is durable
 	// unlinked is the set of messages whose lock was ended and that have no index entries; nil: none.
 	unlinked map[int64]bool
 	// firsts holds the first active message of each session for which it is known; 0: the session has none.
@@ -36,20 +36,20 @@ type storeChanges struct {
 	firsts map[string]int64
 }
 
-// storeStateUpdate is a change of a store's state in memory that a transaction makes once it is durable.
-type storeStateUpdate struct {
-	kind   storeStateUpdateKind
+// messageStoreUpdate is a change of a store's state in memory that a transaction makes once it is durable.
+type messageStoreUpdate struct {
+	kind   messageStoreUpdateKind
 	seq    int64
 	header layout.MessageHeader // of an arrived message
 	due    int64
 }
 
-// storeStateUpdateKind says what a storeStateUpdate changes.
-type storeStateUpdateKind uint8
+// messageStoreUpdateKind says what a messageStoreUpdate changes.
+type messageStoreUpdateKind uint8
 
 const (
-	arrived storeStateUpdateKind = iota // a message has become active
-	awaits                              // a message is scheduled
+	arrived messageStoreUpdateKind = iota // a message has become active
+	awaits                                // a message is scheduled
 )
 
 // update runs one transaction on messages in the given engine scopes: those of the queues and topics that fn
@@ -113,9 +113,9 @@ func (m *loadedEntities) begin(t engine.Txn) *messageTx {
 
 // partOf returns the part of the transaction that concerns a store. It fails with CodeEntityNotFound if the
 // store no longer exists.
-func (w *messageTx) partOf(s *messageStoreState) (*storeChanges, error) {
+func (w *messageTx) partOf(s *inMemoryMessageStoreState) (*storeChanges, error) {
 	for _, p := range w.parts {
-		if p.messageStoreState == s {
+		if p.inMemoryMessageStoreState == s {
 			return p, nil
 		}
 	}
@@ -127,7 +127,7 @@ func (w *messageTx) partOf(s *messageStoreState) (*storeChanges, error) {
 		w.now = c.Latest
 		s.recordTime(w.now)
 	}
-	p := &storeChanges{messageStoreState: s, Counters: c}
+	p := &storeChanges{inMemoryMessageStoreState: s, Counters: c}
 	w.parts = append(w.parts, p)
 	return p, nil
 }
@@ -215,7 +215,7 @@ func (w *messageTx) put(p *storeChanges, seq int64, h *layout.MessageHeader, bod
 		if w.m.shared {
 			p.Wake(h.Due)
 		}
-		p.events = append(p.events, storeStateUpdate{kind: awaits, due: h.Due})
+		p.events = append(p.events, messageStoreUpdate{kind: awaits, due: h.Due})
 	}
 	return nil
 }
@@ -273,7 +273,7 @@ func (w *messageTx) link(p *storeChanges, seq int64, h *layout.MessageHeader) er
 	if p.Sub == entity.Main {
 		w.Set(p.ExpiryKey(seq, h), nil)
 	}
-	p.events = append(p.events, storeStateUpdate{kind: arrived, seq: seq, header: *h})
+	p.events = append(p.events, messageStoreUpdate{kind: arrived, seq: seq, header: *h})
 	return nil
 }
 

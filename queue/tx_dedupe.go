@@ -45,7 +45,7 @@ func (w *messageTx) seen(p *storeChanges, id string, window time.Duration) (bool
 // forgetSeen removes the message ids that were accepted before the duplicate detection window, at most limit,
 // and returns their number n. more reports whether others are left. next is the time at which the next id
 // leaves the window, or host.Never if there is none.
-func (s *messageStoreState) forgetSeen(ctx context.Context,
+func (s *inMemoryMessageStoreState) forgetSeen(ctx context.Context,
 	limit int) (n int, more bool, next int64, err error) {
 	window := millis(s.e.properties.Load().DuplicateDetectionWindow)
 	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) (err error) {
@@ -62,7 +62,8 @@ func (s *messageStoreState) forgetSeen(ctx context.Context,
 	return n, next <= s.now(), next, err
 }
 
-func (w *messageTx) forgetSeen(s *messageStoreState, window int64, limit int) (n int, next int64, err error) {
+func (w *messageTx) forgetSeen(s *inMemoryMessageStoreState, window int64,
+	limit int) (n int, next int64, err error) {
 	p, err := w.partOf(s)
 	if err != nil {
 		return 0, 0, err

@@ -11,7 +11,7 @@ import (
 
 // advance makes the changes of a store that are due: locks lapse and scheduled messages become active. It
 // returns the counters afterwards; last is the due time of the last activated message, or 0.
-func (w *messageTx) advance(s *messageStoreState) (c layout.Counters, last int64, err error) {
+func (w *messageTx) advance(s *inMemoryMessageStoreState) (c layout.Counters, last int64, err error) {
 	p, err := w.partOf(s)
 	if err != nil {
 		return c, 0, err

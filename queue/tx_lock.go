@@ -11,7 +11,7 @@ import (
 // the lock first. Therefore all servers that share an engine agree on who holds the lock.
 
 // isFree reports whether a message has no stored lock.
-func (w *messageTx) isFree(s *messageStoreState, seq int64) (bool, error) {
+func (w *messageTx) isFree(s *inMemoryMessageStoreState, seq int64) (bool, error) {
 	if !w.m.shared {
 		return true, nil // the caller has claimed it
 	}
@@ -87,7 +87,7 @@ func (w *messageTx) lapseStored(p *storeChanges, seq int64, l *layout.Lock, at i
 }
 
 // unlockAll ends all locks of a store because its entity has changed. This does not count as a delivery.
-func (w *messageTx) unlockAll(s *messageStoreState) error {
+func (w *messageTx) unlockAll(s *inMemoryMessageStoreState) error {
 	p, err := w.partOf(s)
 	if err != nil {
 		return err
@@ -157,7 +157,7 @@ func (w *messageTx) heldLock(p *storeChanges, token message.UUID) (seq int64, l 
 // settleStored settles the message that a lock covers.
 func (w *messageTx) settleStored(p *storeChanges, seq int64, l *layout.Lock, st *Settlement) error {
 	w.dropLock(p, seq, l)
-	what, err := w.settle(p.messageStoreState, seq, st)
+	what, err := w.settle(p.inMemoryMessageStoreState, seq, st)
 	if err != nil || what != messageReady {
 		return err
 	}
@@ -184,7 +184,7 @@ func (w *messageTx) dropSessionLock(p *storeChanges, id string, l *layout.Lock) 
 
 // holdsSession fails with CodeSessionLockLost unless the session lock held is still stored and has not
 // lapsed.
-func (w *messageTx) holdsSession(s *messageStoreState, held *sessionLock) error {
+func (w *messageTx) holdsSession(s *inMemoryMessageStoreState, held *sessionLock) error {
 	if !w.m.shared {
 		return nil // the caller has checked the lock in memory
 	}

@@ -105,7 +105,7 @@ func (w *messageTx) insert(p *storeChanges, h *layout.MessageHeader, body []byte
 
 // arrive makes a scheduled message active. Its enqueued time is its due time. If the server was down at that
 // time, it is the time of the server's start. done is false if another transaction must continue.
-func (w *messageTx) arrive(s *messageStoreState, seq int64, due int64) (done bool, err error) {
+func (w *messageTx) arrive(s *inMemoryMessageStoreState, seq int64, due int64) (done bool, err error) {
 	p, err := w.partOf(s)
 	if err != nil {
 		return false, err
@@ -238,7 +238,7 @@ func (w *messageTx) deferMessage(p *storeChanges, seq int64,
 
 // exhausted reports whether a message has reached its entity's MaxDeliveryCount. Deliveries of dead letters
 // are not counted.
-func (s *messageStoreState) exhausted(h *layout.MessageHeader) bool {
+func (s *inMemoryMessageStoreState) exhausted(h *layout.MessageHeader) bool {
 	return s.Sub == entity.Main && h.Count >= s.e.properties.Load().MaxDeliveryCount
 }
 
@@ -307,13 +307,13 @@ func millis(d time.Duration) int64 {
 
 // expires returns the millisecond at which a message of this store expires. It is host.Never for dead
 // letters and for messages that are not active.
-func (s *messageStoreState) expires(h *layout.MessageHeader) int64 {
+func (s *inMemoryMessageStoreState) expires(h *layout.MessageHeader) int64 {
 	if s.Sub != entity.Main || h.State != layout.Active {
 		return host.Never
 	}
 	return h.Deadline(millis(s.e.properties.Load().DefaultTTL))
 }
 
-func (s *messageStoreState) expired(h *layout.MessageHeader, at int64) bool {
+func (s *inMemoryMessageStoreState) expired(h *layout.MessageHeader, at int64) bool {
 	return s.expires(h) <= at
 }

@@ -15,7 +15,7 @@ func (w *messageTx) setOwnState(r *Receiver, state []byte) error {
 }
 
 // setState sets the state of a session. An empty state clears it.
-func (w *messageTx) setState(s *messageStoreState, id string, state []byte) error {
+func (w *messageTx) setState(s *inMemoryMessageStoreState, id string, state []byte) error {
 	p, err := w.partOf(s)
 	if err != nil {
 		return err

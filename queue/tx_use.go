@@ -6,7 +6,7 @@ import (
 )
 
 // setUse stores the last use of an entity. It does nothing if the entity no longer exists.
-func (w *messageTx) setUse(e *entityState, u view.LastUse) error {
+func (w *messageTx) setUse(e *entityState, u view.EntityLastUseRecord) error {
 	if _, err := w.partOf(e.stores[entity.Main]); err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ type Settlement struct {
 
 // store returns the message store with an address. Errors: CodeEntityNotFound; CodeCancelled if the server
 // is not open.
-func (q *Queues) store(ctx context.Context, a entity.Address) (*messageStoreState, error) {
+func (q *Queues) store(ctx context.Context, a entity.Address) (*inMemoryMessageStoreState, error) {
 	m, err := q.dataset()
 	if err != nil {
 		return nil, err

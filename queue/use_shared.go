@@ -37,7 +37,7 @@ func (m *loadedEntities) storeUses(ctx context.Context, now int64) error {
 			continue
 		}
 		last := e.accessed.Load()
-		own := view.LastUse{Server: m.server, Accessed: last, Until: max(now, last) + useAhead}
+		own := view.EntityLastUseRecord{Server: m.server, Accessed: last, Until: max(now, last) + useAhead}
 		err := m.update(ctx, [][]byte{e.scope}, func(w *messageTx) error {
 			stored, err := view.ReadUse(w, e.number)
 			if err != nil {
@@ -62,7 +62,7 @@ func (m *loadedEntities) storeUses(ctx context.Context, now int64) error {
 }
 
 // noteUse records a stored use by another server.
-func (e *entityState) noteUse(u view.LastUse) {
+func (e *entityState) noteUse(u view.EntityLastUseRecord) {
 	if u.Server == e.m.server {
 		return
 	}

@@ -11,11 +11,11 @@ import (
 	"github.com/mayflydb/mayfly/queue/internal/record"
 )
 
-// sharedEngineWatcher detects the changes that other servers make in a shared engine, for callers of this
-// server that wait for messages, for a session, or for a change of an entity. It reads the engine every
+// sharedEngineChangeWatcher detects the changes that other servers make in a shared engine, for callers of
+// this server that wait for messages, for a session, or for a change of an entity. It reads the engine every
 // watchEvery milliseconds, with three reads for all entities together. It only wakes callers: each
 // transaction itself reads the state that it needs.
-type sharedEngineWatcher struct {
+type sharedEngineChangeWatcher struct {
 	*alarm.Alarm
 	m    *loadedEntities
 	seen map[uint32]uint64 // LSN of each scope at the last read, by entity
@@ -24,21 +24,21 @@ type sharedEngineWatcher struct {
 // watchEvery is the interval of the watcher's reads in milliseconds.
 const watchEvery = int64(time.Second / time.Millisecond)
 
-func newWatcher(m *loadedEntities) *sharedEngineWatcher {
-	w := &sharedEngineWatcher{m: m, seen: make(map[uint32]uint64)}
+func newWatcher(m *loadedEntities) *sharedEngineChangeWatcher {
+	w := &sharedEngineChangeWatcher{m: m, seen: make(map[uint32]uint64)}
 	w.Alarm = alarm.New(m.in.Clock(), w.ring)
 	return w
 }
 
 // ring reads the engine for changes by other servers, and returns the millisecond of the next read.
-func (w *sharedEngineWatcher) ring(ctx context.Context, now int64) (next int64) {
+func (w *sharedEngineChangeWatcher) ring(ctx context.Context, now int64) (next int64) {
 	if err := w.look(ctx); err != nil && ctx.Err() == nil {
 		w.m.logger().Warn("changes by other servers were not read", "error", err)
 	}
 	return now + watchEvery
 }
 
-func (w *sharedEngineWatcher) look(ctx context.Context) error {
+func (w *sharedEngineChangeWatcher) look(ctx context.Context) error {
 	if err := w.m.learn(ctx); err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (w *sharedEngineWatcher) look(ctx context.Context) error {
 		return nil
 	}
 	var at []engine.ScopePosition
-	var counts map[*messageStoreState]layout.Counters
+	var counts map[*inMemoryMessageStoreState]layout.Counters
 	err := w.m.in.Engine().View(ctx, func(r engine.Reader) (err error) {
 		scopes := make([][]byte, len(awaited))
 		for i, e := range awaited {
@@ -70,8 +70,8 @@ func (w *sharedEngineWatcher) look(ctx context.Context) error {
 }
 
 // wake wakes the callers that wait for entities which have changed since the last read.
-func (w *sharedEngineWatcher) wake(ctx context.Context, list []*entityState, at []engine.ScopePosition,
-	counts map[*messageStoreState]layout.Counters) error {
+func (w *sharedEngineChangeWatcher) wake(ctx context.Context, list []*entityState, at []engine.ScopePosition,
+	counts map[*inMemoryMessageStoreState]layout.Counters) error {
 	outdated := false
 	next := make(map[uint32]uint64, len(list))
 	for i, e := range list {
@@ -111,8 +111,9 @@ func (m *loadedEntities) awaitedScopes() (list [][]byte) {
 func (m *loadedEntities) reported([]byte) { m.watcher.WakeUp() }
 
 // readCounters reads the counters of all message stores of entities.
-func readCounters(r engine.Reader, list []*entityState) (map[*messageStoreState]layout.Counters, error) {
-	var stores []*messageStoreState
+func readCounters(r engine.Reader,
+	list []*entityState) (map[*inMemoryMessageStoreState]layout.Counters, error) {
+	var stores []*inMemoryMessageStoreState
 	var keys [][]byte
 	for _, e := range list {
 		for _, s := range e.stores {
@@ -121,7 +122,7 @@ func readCounters(r engine.Reader, list []*entityState) (map[*messageStoreState]
 			}
 		}
 	}
-	counts := make(map[*messageStoreState]layout.Counters, len(stores))
+	counts := make(map[*inMemoryMessageStoreState]layout.Counters, len(stores))
 	err := engine.GetEach(r, keys, func(i int, v []byte) (bool, error) {
 		if v == nil {
 			return true, nil // it was deleted
@@ -147,7 +148,7 @@ func (e *entityState) isAwaited() bool {
 }
 
 // wakeAll wakes all receivers that wait.
-func (s *messageStoreState) wakeAll() {
+func (s *inMemoryMessageStoreState) wakeAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.cursor.Waiters.WakeAll()

@@ -31,7 +31,7 @@ func bodyBytes(list []validatedMessage) (n int) {
 }
 
 // arrivalOf checks a message that is sent to this store, and encodes it in the form in which it is stored.
-func (s *messageStoreState) arrivalOf(m *message.Message) (a validatedMessage, err error) {
+func (s *inMemoryMessageStoreState) arrivalOf(m *message.Message) (a validatedMessage, err error) {
 	if err := content.Check(&s.MessageStore, m); err != nil {
 		return a, err
 	}
@@ -60,7 +60,7 @@ func (e *entityState) idOf(m *message.Message) string {
 }
 
 // delivery returns a message in the form in which a receiver gets it, without its lock.
-func (s *messageStoreState) delivery(m *storedMessage) (Delivery, error) {
+func (s *inMemoryMessageStoreState) delivery(m *storedMessage) (Delivery, error) {
 	d, err := s.shown(m)
 	if err != nil {
 		return d, err
@@ -78,7 +78,7 @@ func (s *messageStoreState) delivery(m *storedMessage) (Delivery, error) {
 
 // shown returns a stored message in the form in which Peek returns it. Its expiry time is set only if the
 // message has a time to live of its own, since an expiry time from the entity's default may still change.
-func (s *messageStoreState) shown(m *storedMessage) (Delivery, error) {
+func (s *inMemoryMessageStoreState) shown(m *storedMessage) (Delivery, error) {
 	body, err := content.Parse(m.body)
 	if err != nil {
 		return Delivery{}, err

@@ -157,7 +157,7 @@ func TestMessagesOfGo(t *testing.T) {
 // library has encoded.
 func compareWithGo(t *testing.T, ours *message.Message, sent *amqp.Message) {
 	t.Helper()
-	for slot, want := range map[message.PropertyField]*string{message.To: sent.Properties.To,
+	for slot, want := range map[message.PropertiesSectionField]*string{message.To: sent.Properties.To,
 		message.Subject: sent.Properties.Subject, message.ReplyTo: sent.Properties.ReplyTo,
 		message.ContentType: sent.Properties.ContentType, message.GroupID: sent.Properties.GroupID,
 		message.ReplyToGroupID: sent.Properties.ReplyToGroupID} {

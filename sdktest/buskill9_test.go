@@ -26,34 +26,35 @@ type modelMessage struct {
 	holder    int  // the receiver that has its lock since the last start; 0: none
 }
 
-// messageModel is what the clients of the test know about all messages, from the responses of the server.
-type messageModel struct {
+// messageObservations is what the clients of the test know about all messages, from the responses of the
+// server.
+type messageObservations struct {
 	mu       sync.Mutex
 	messages map[string]*modelMessage
 	acks     atomic.Int64
 	faults   []string
 }
 
-func (l *messageModel) of(id string) *modelMessage {
+func (l *messageObservations) of(id string) *modelMessage {
 	if l.messages[id] == nil {
 		l.messages[id] = &modelMessage{}
 	}
 	return l.messages[id]
 }
 
-func (l *messageModel) change(id string, fn func(*modelMessage)) {
+func (l *messageObservations) change(id string, fn func(*modelMessage)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	fn(l.of(id))
 }
 
-func (l *messageModel) fault(format string, args ...any) {
+func (l *messageObservations) fault(format string, args ...any) {
 	l.faults = append(l.faults, fmt.Sprintf(format, args...))
 }
 
 // received records that the receiver with number by has received a message. It records a fault if the
 // message was completed before, or if another receiver has its lock.
-func (l *messageModel) received(id string, by int) {
+func (l *messageObservations) received(id string, by int) {
 	l.change(id, func(m *modelMessage) {
 		switch {
 		case m.completed:
@@ -75,7 +76,7 @@ func TestServiceBusKill9(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
-	l := &messageModel{messages: map[string]*modelMessage{}}
+	l := &messageObservations{messages: map[string]*modelMessage{}}
 	for round := range busKills {
 		b.workAndKill(t, l, round, int64(20+rng.IntN(400)))
 		check(t, dir)
@@ -124,7 +125,7 @@ func (b serviceBusServer) client(t *testing.T) *sb.Client {
 
 // workAndKill lets clients send, receive and complete messages, and kills the server after the given
 // number of acknowledged operations.
-func (b serviceBusServer) workAndKill(t *testing.T, l *messageModel, round int, after int64) {
+func (b serviceBusServer) workAndKill(t *testing.T, l *messageObservations, round int, after int64) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -153,7 +154,8 @@ func (b serviceBusServer) workAndKill(t *testing.T, l *messageModel, round int, 
 	}
 }
 
-func (b serviceBusServer) sendUntilKilled(ctx context.Context, t *testing.T, l *messageModel, name string,
+func (b serviceBusServer) sendUntilKilled(ctx context.Context, t *testing.T, l *messageObservations,
+	name string,
 	acknowledged func()) {
 	c := b.client(t)
 	defer c.Close(context.WithoutCancel(ctx))
@@ -173,7 +175,8 @@ func (b serviceBusServer) sendUntilKilled(ctx context.Context, t *testing.T, l *
 	}
 }
 
-func (b serviceBusServer) receiveUntilKilled(ctx context.Context, t *testing.T, l *messageModel, number int,
+func (b serviceBusServer) receiveUntilKilled(ctx context.Context, t *testing.T, l *messageObservations,
+	number int,
 	acknowledged func()) {
 	c := b.client(t)
 	defer c.Close(context.WithoutCancel(ctx))

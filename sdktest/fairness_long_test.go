@@ -100,8 +100,8 @@ func median(list []float64) float64 {
 	return sorted[len(sorted)/2]
 }
 
-// fairnessTest is a server with clients that read all the time, and the latencies of their reads.
-type fairnessTest struct {
+// readLatencyUnderLoadTest is a server with clients that read all the time, and the latencies of their reads.
+type readLatencyUnderLoadTest struct {
 	t     *testing.T
 	b     serviceBusServer
 	reads *latencyRecorder
@@ -109,11 +109,11 @@ type fairnessTest struct {
 	half  time.Duration // its median
 }
 
-func newFairnessTest(t *testing.T, l loadScenario) *fairnessTest {
+func newFairnessTest(t *testing.T, l loadScenario) *readLatencyUnderLoadTest {
 	b := startBus(t, "--memory")
 	a := &attackedServer{t: t, s: b.Server}
 	a.prepare()
-	f := &fairnessTest{t: t, b: b, reads: &latencyRecorder{of: map[string][]time.Duration{}}}
+	f := &readLatencyUnderLoadTest{t: t, b: b, reads: &latencyRecorder{of: map[string][]time.Duration{}}}
 	if l.prepare != nil {
 		l.prepare(t, a, b)
 	}
@@ -173,7 +173,7 @@ func readAllTheTime(c net.Conn, k *latencyRecorder, stop <-chan struct{}) error 
 
 // interval waits for the duration d and returns the 99th percentile and the median of the latencies of the
 // reads in that time.
-func (f *fairnessTest) interval(d time.Duration) (p99, half time.Duration) {
+func (f *readLatencyUnderLoadTest) interval(d time.Duration) (p99, half time.Duration) {
 	f.reads.next()
 	time.Sleep(d)
 	all := f.reads.next()[reads]
@@ -185,7 +185,7 @@ func (f *fairnessTest) interval(d time.Duration) (p99, half time.Duration) {
 
 // quiet waits until the server has finished the work that the last load has left, and then measures an
 // interval without a load.
-func (f *fairnessTest) quiet() {
+func (f *readLatencyUnderLoadTest) quiet() {
 	const step = 200 * time.Millisecond
 	const readers = 0.16 // processors that the readers use: each reads 200 times in a second for 50 µs
 	for range int(fairSettle / step) {
@@ -201,7 +201,7 @@ func (f *fairnessTest) quiet() {
 // beside measures an interval with a load, and the quiet interval after it, and appends the results to r.
 // rate is the number of requests per second of the load, or 0 for no limit. It returns how many requests
 // the load has made in the interval.
-func (f *fairnessTest) beside(p *loadProcess, rate int, r *fairnessResult) (requests int) {
+func (f *readLatencyUnderLoadTest) beside(p *loadProcess, rate int, r *fairnessResult) (requests int) {
 	quiet, half := f.last, f.half
 	p.say(fmt.Sprint("on ", rate))
 	time.Sleep(fairRamp)
@@ -247,7 +247,7 @@ type loadProcess struct {
 }
 
 // process starts the process that generates the load with this name.
-func (f *fairnessTest) process(name string) *loadProcess {
+func (f *readLatencyUnderLoadTest) process(name string) *loadProcess {
 	f.t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestLoadProcess$", "-test.v", "-test.timeout=1h")
 	cmd.Env = append(os.Environ(), "MAYFLY_BIN="+binary, "MAYFLY_LOAD="+name,

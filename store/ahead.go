@@ -79,14 +79,14 @@ func (c *Container) forecast(ctx context.Context, f *inspect.Forecast, watch *wo
 // returns StateUnknown or StatePurged, not an error. It fails with CodeBadRequest if the partition key does
 // not fit the container's definition.
 func (c *Container) ExplainItem(ctx context.Context, pk definition.PartitionKey, id string) (
-	inspect.Expiry, error) {
+	inspect.ItemExpiryExplanation, error) {
 	c.ds.in.Enter()
 	defer c.ds.in.Leave()
 	p, err := c.keyPlace(pk, id)
 	if err != nil {
-		return inspect.Expiry{}, err
+		return inspect.ItemExpiryExplanation{}, err
 	}
-	var e inspect.Expiry
+	var e inspect.ItemExpiryExplanation
 	err = c.lookAt(ctx, p, func(state *view.ContainerState, r engine.Reader) (err error) {
 		e, _, err = inspect.Explain(state, r, p)
 		return err

@@ -29,10 +29,10 @@ type (
 	ContainerSettings = definition.ContainerSettings
 	OnExpire          = definition.OnExpire
 	ExpiryEvents      = definition.ExpiryEvents
-	Webhook           = definition.Webhook
+	WebhookSettings   = definition.Webhook
 	ReaperSettings    = definition.ReaperSettings
 	PurgeDelay        = definition.PurgeDelay
-	ReaperStarvation  = definition.ReaperStarvation
+	PurgeRateLimit    = definition.PurgeRateLimit
 )
 
 // Bounds of the ContainerSettings.
@@ -50,20 +50,20 @@ type Item = value.Item
 
 // Arguments and results of item operations.
 type (
-	Key                   = value.Key
-	Scope                 = value.Scope
-	ListOptions           = value.ListOptions
-	ReadOptions           = value.ReadOptions
-	WriteOptions          = value.WriteOptions
-	ImportedItemTimestamp = value.ImportedItemTimestamp
-	Receipt               = value.Receipt
-	SessionTokenEntry     = value.SessionTokenEntry
+	Key                    = value.Key
+	PartitionScope         = value.PartitionScope
+	ListOptions            = value.ListOptions
+	ReadOptions            = value.ReadOptions
+	WriteOptions           = value.WriteOptions
+	ImportTimestampOptions = value.ImportTimestampOptions
+	OperationReceipt       = value.OperationReceipt
+	SessionTokenEntry      = value.SessionTokenEntry
 )
 
 // ParseImport splits a document whose properties say when it was written or when it expires ("_ts" or
 // "_mayfly") into the document without these properties and the import options that they stand for. The forms
 // of the two properties are described at value.ParseImport.
-func ParseImport(body []byte) (document []byte, o ImportedItemTimestamp, err error) {
+func ParseImport(body []byte) (document []byte, o ImportTimestampOptions, err error) {
 	return value.ParseImport(body)
 }
 
@@ -76,7 +76,7 @@ type (
 	QueryRequest       = value.QueryRequest
 	QueryPage          = value.QueryPage
 	CrossPartitionMode = value.CrossPartitionMode
-	Parameter          = value.Parameter
+	Parameter          = value.QueryParameter
 	OrderValue         = value.OrderValue
 	ResumePosition     = value.ResumePosition
 )
@@ -138,9 +138,9 @@ type (
 // Resource is one version of a small resource (a user, permission, encryption key or script). Resources gives
 // access to the resources of one kind that belong to one owner.
 type (
-	Resource  = resource.Resource
-	Resources = resource.Resources
-	Grant     = resource.PermissionGrant // the access that a permission gives
+	Resource       = resource.Resource
+	ChildResources = resource.ChildResources
+	Grant          = resource.PermissionGrant // the access that a permission gives
 )
 
 // ResourceKind is a kind of small resource: user, permission, client encryption key or script.

@@ -41,7 +41,7 @@ func (c *Container) enterBoth(ctx context.Context, name string) (*container.Stat
 	}
 	b := transaction.LockedContainerAndArchive{From: &c.items, Name: c.name, State: c.state.Load(), To: &a.items,
 		ToState: a.state.Load()}
-	return b.State, &archiveSink{LockedContainerAndArchive: b, c: c, archive: a}, nil
+	return b.State, &archiveExpirySink{LockedContainerAndArchive: b, c: c, archive: a}, nil
 }
 
 // Purge moves an item that has expired, but is in the way of a write, to the container's expiry sink, in a
@@ -59,8 +59,8 @@ func (c *containerAdapter) Purge(ctx context.Context, s *container.Partition, ri
 	return err
 }
 
-// archiveSink is the expiry sink that moves expired items to the archive, another container.
-type archiveSink struct {
+// archiveExpirySink is the expiry sink that moves expired items to the archive, another container.
+type archiveExpirySink struct {
 	transaction.LockedContainerAndArchive
 	c       *Container
 	archive *Container
@@ -69,7 +69,8 @@ type archiveSink struct {
 	there   []*transaction.Tx      // of the archive's ranges
 }
 
-func (a *archiveSink) scopes(ctx context.Context, s *container.Partition, batch []sweep.ExpiryCandidate) (
+func (a *archiveExpirySink) scopes(ctx context.Context, s *container.Partition,
+	batch []sweep.ExpiryCandidate) (
 	scopes [][]byte, err error) {
 	seen := make(map[*container.Partition]bool)
 	err = a.c.withMoved(ctx, a.State, s, batch, func(r engine.Reader, items []*transaction.StoredItem) error {
@@ -89,7 +90,7 @@ func (a *archiveSink) scopes(ctx context.Context, s *container.Partition, batch 
 	return scopes, err
 }
 
-func (a *archiveSink) begin(t *transaction.Tx) error {
+func (a *archiveExpirySink) begin(t *transaction.Tx) error {
 	a.t, a.there = t, a.there[:0]
 	for _, s := range a.ranges {
 		there := new(transaction.Tx)
@@ -104,7 +105,7 @@ func (a *archiveSink) begin(t *transaction.Tx) error {
 // take creates the document in the archive for a ghost (an expired item that is not purged yet). It
 // returns false if the document belongs to a partition range of the archive that the transaction has not
 // locked. The transaction cannot write there, and only the finished document shows its range.
-func (a *archiveSink) take(ghost *transaction.StoredItem) (taken bool, err error) {
+func (a *archiveExpirySink) take(ghost *transaction.StoredItem) (taken bool, err error) {
 	to, err := a.Convert(a.t, ghost, a.archive.moment())
 	if err != nil {
 		return false, err
@@ -123,13 +124,13 @@ func (a *archiveSink) take(ghost *transaction.StoredItem) (taken bool, err error
 	return false, nil
 }
 
-func (a *archiveSink) finish() {
+func (a *archiveExpirySink) finish() {
 	for _, t := range a.there {
 		t.Finish()
 	}
 }
 
-func (a *archiveSink) leave(committed bool) {
+func (a *archiveExpirySink) leave(committed bool) {
 	if committed {
 		for _, t := range a.there {
 			a.archive.committed(t)

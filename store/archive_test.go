@@ -217,7 +217,7 @@ func TestArchiveOfReplacedGhost(t *testing.T) {
 				` __.createDocument(__.getSelfLink(), {id: 'a', pk: 'p', u: 2}, function (err) { if (err) throw err; }); }"}`)); err != nil {
 				return err
 			}
-			_, _, err := b.c.Execute(b.ctx, pk("p"), "p", nil, store.ExecuteOptions{})
+			_, _, err := b.c.Execute(b.ctx, pk("p"), "p", nil, store.ProcedureExecutionOptions{})
 			return err
 		},
 	} {

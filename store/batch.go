@@ -64,7 +64,7 @@ type BatchResult struct {
 // pk is the partition key of the operations that have none. The receipt has the sum of the charges, and the
 // id and LSN of the partition range that was written or read last.
 func (c *Container) Batch(ctx context.Context, pk definition.PartitionKey, ops []Operation,
-	o BatchOptions) (BatchResult, Receipt, error) {
+	o BatchOptions) (BatchResult, OperationReceipt, error) {
 	if err := c.checkBatch(ctx, pk, ops, o); err != nil {
 		return BatchResult{}, c.refused(), err
 	}
@@ -148,7 +148,7 @@ type batchExecution struct {
 	ops     []Operation
 	list    []*transaction.PreparedOperation // nil if results has the operation's error already
 	results []OperationResult
-	receipt Receipt
+	receipt OperationReceipt
 	answer  int // bytes of the documents in the response so far
 }
 

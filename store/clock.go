@@ -44,14 +44,16 @@ func (c *Container) momentOf(now int64, at engine.ScopePosition) int64 {
 // recordTime records that an event of kind k (a write or a purge, for example) is stored with second t, so
 // that the clock is not set back behind t. The caller holds the container's gate (its lock), or is opening
 // the store.
-func (c *Container) recordTime(k container.MomentKind, t int64) {
+func (c *Container) recordTime(k container.ClockSetBackLimitKind, t int64) {
 	c.marks.Raise(k, t)
 	c.d.clock.Raise(t)
 }
 
 // Note records that a write or purge of kind k is stored with second t, for the transactions of the
 // container: see recordTime.
-func (c *containerAdapter) Note(k container.MomentKind, t int64) { (*Container)(c).recordTime(k, t) }
+func (c *containerAdapter) Note(k container.ClockSetBackLimitKind, t int64) {
+	(*Container)(c).recordTime(k, t)
+}
 
 // Now returns the time of the server's clock. It is never behind anything that the store has stored by that
 // clock.

@@ -136,7 +136,7 @@ func (h clockStateMachine) write(r *rapid.T) {
 	}
 	_, c := h.l.find(db)
 	if _, _, err := c.Import(h.l.ctx, pk("x"), []byte(body),
-		store.ImportedItemTimestamp{Age: time.Duration(age) * time.Second}); err != nil {
+		store.ImportTimestampOptions{Age: time.Duration(age) * time.Second}); err != nil {
 		r.Fatal(err)
 	}
 	d, now := h.w.databases[db], h.w.now(db)

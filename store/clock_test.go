@@ -352,7 +352,7 @@ func (l *clockRig) scriptNow(c *store.Container) int64 {
 	if _, err := c.Resources(store.KindStoredProcedure).Create(l.ctx, []byte(body)); err != nil {
 		l.t.Fatal(err)
 	}
-	out, _, err := c.Execute(l.ctx, pk("x"), "now", nil, store.ExecuteOptions{})
+	out, _, err := c.Execute(l.ctx, pk("x"), "now", nil, store.ProcedureExecutionOptions{})
 	if err != nil {
 		l.t.Fatal(err)
 	}

@@ -37,7 +37,7 @@ type Container struct {
 	// gate is the lock of the container's state. Writes, purges and readers of the expiry policy hold it
 	// shared, so that the policy and the current second of an operation belong together. A change holds it
 	// exclusively and replaces state as a whole.
-	gate  host.Gate
+	gate  host.CancelableRWLock
 	state atomic.Pointer[container.State]
 
 	splitting host.Mutex // held during a split of a range; taken before the catalog's lock and the gate
@@ -46,9 +46,9 @@ type Container struct {
 	spending          work.ThroughputBudget // of the container's own throughput
 	plans             work.PlanCache
 	marks             container.LatestMoments
-	notifier          host.Notifier
-	expirySubscribers host.Notifier // subscribers of the log of expiries
-	splitEnds         host.Notifier // notified when another server's change of the state has been read
+	notifier          host.WaiterNotifier
+	expirySubscribers host.WaiterNotifier // subscribers of the log of expiries
+	splitEnds         host.WaiterNotifier // notified when another server's change of the state has been read
 	reaping           containerReaperState
 	// used is the last second in which the container was used: see idle.go. It is kept only if
 	// AutoDeleteOnIdle is set

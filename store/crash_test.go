@@ -52,8 +52,8 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// crashModel is what clients have been told by the store, before and after its crashes.
-type crashModel struct {
+// crashTestObservations is what clients have been told by the store, before and after its crashes.
+type crashTestObservations struct {
 	keys map[metamorphic.ItemKey]*observedItem
 	// names maps each etag, resource id and LSN that a client was given to what it identified. None may
 	// ever identify anything else.
@@ -87,8 +87,9 @@ func (k *observedItem) may(there bool) bool {
 }
 
 // clone returns a deep copy. The caller holds the lock of the crashTestRun.
-func (g *crashModel) clone() *crashModel {
-	c := &crashModel{map[metamorphic.ItemKey]*observedItem{}, maps.Clone(g.names), maps.Clone(g.positions),
+func (g *crashTestObservations) clone() *crashTestObservations {
+	c := &crashTestObservations{map[metamorphic.ItemKey]*observedItem{}, maps.Clone(g.names),
+		maps.Clone(g.positions),
 		g.defaults}
 	for k, v := range g.keys {
 		copied := *v
@@ -99,7 +100,7 @@ func (g *crashModel) clone() *crashModel {
 
 // record adds the etag, resource id and LSN of an item that a client was given to names. It fails if one
 // of them has identified something else before.
-func (g *crashModel) record(it store.Item, receipt store.Receipt) error {
+func (g *crashTestObservations) record(it store.Item, receipt store.OperationReceipt) error {
 	body := string(it.Body())
 	names := map[string]string{"etag " + it.ETag(): body, "rid " + it.RID(): keyOf(it).String()}
 	if receipt.Range != "" {
@@ -115,7 +116,7 @@ func (g *crashModel) record(it store.Item, receipt store.Receipt) error {
 	return nil
 }
 
-func (g *crashModel) position(r store.Receipt) {
+func (g *crashTestObservations) position(r store.OperationReceipt) {
 	if r.Range != "" {
 		g.positions[r.Range] = max(g.positions[r.Range], r.LSN)
 	}
@@ -136,7 +137,7 @@ type crashTestRun struct {
 	c   *store.Container
 
 	mu     sync.Mutex // held while an operation begins or ends, and while the disk is copied
-	ledger *crashModel
+	ledger *crashTestObservations
 }
 
 // crashedDisk is a copy of the disk as a crash leaves it, with the model of what clients knew at that
@@ -144,7 +145,7 @@ type crashTestRun struct {
 type crashedDisk struct {
 	fs     *testdisk.EngineStorage
 	now    int64
-	ledger *crashModel
+	ledger *crashTestObservations
 }
 
 const crashWriters = 3
@@ -177,7 +178,8 @@ func openAt(ctx context.Context, fs *testdisk.EngineStorage, clock ttl.Clock) (*
 func firstLife(t *testing.T) *crashTestRun {
 	t.Helper()
 	l := &crashTestRun{t: t, ctx: context.Background(), fs: testdisk.NewCrashable(t), now: 1_700_000_000,
-		ledger: &crashModel{map[metamorphic.ItemKey]*observedItem{}, map[string]string{}, map[string]uint64{},
+		ledger: &crashTestObservations{map[metamorphic.ItemKey]*observedItem{}, map[string]string{},
+			map[string]uint64{},
 			[2]ttl.Seconds{ttl.Never, ttl.Never}}}
 	clock := ttl.NewManual(time.Unix(l.now, 0))
 	var err error
@@ -359,7 +361,7 @@ func (l *crashTestRun) expect(err error, codes ...fault.Code) {
 	}
 }
 
-func (l *crashTestRun) record(it store.Item, receipt store.Receipt) {
+func (l *crashTestRun) record(it store.Item, receipt store.OperationReceipt) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.expect(l.ledger.record(it, receipt))
@@ -405,7 +407,8 @@ func (l *crashTestRun) watch(r *rand.Rand) {
 		l.record(it, receipt)
 	}
 
-	page, receipt, err := l.c.List(l.ctx, store.ListOptions{Scope: store.Scope{Partition: pk(k.Partition)}, MaxItems: -1})
+	page, receipt, err := l.c.List(l.ctx,
+		store.ListOptions{Scope: store.PartitionScope{Partition: pk(k.Partition)}, MaxItems: -1})
 	l.expect(err)
 	for _, it := range page.Items {
 		l.record(it, receipt)

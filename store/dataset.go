@@ -230,7 +230,7 @@ func (db *DB) ChangeAuthority(ctx context.Context, fn func(stored []byte) ([]byt
 
 // await returns a channel that is closed at the next notification of n, and at the next change of the
 // container by another server.
-func (c *Container) await(n *host.Notifier) <-chan struct{} {
+func (c *Container) await(n *host.WaiterNotifier) <-chan struct{} {
 	change := n.Changed()
 	if c.ds.in.Shared() {
 		c.ds.in.Awaiting(c.state.Load().Scopes())

@@ -32,8 +32,8 @@ type DB struct {
 	heavy        *work.HeavyWorkQueue
 	turns        *priority.TurnLimiter // of pieces of large responses: see TakeTurn
 	memory       *MemoryBudget
-	temp         *spill.TempDir // nil if there is no such folder
-	catalogWatch host.Notifier  // see CatalogChanged
+	temp         *spill.TempDir      // nil if there is no such folder
+	catalogWatch host.WaiterNotifier // see CatalogChanged
 	// backup is Options.ContinuousBackup, until SetContinuousBackup changes it. It applies to containers
 	// that are created from then on; each stores the value in its record.
 	backup atomic.Bool
@@ -143,14 +143,14 @@ func (db *DB) Large(ctx context.Context, n int, fn func()) error {
 	return db.heavy.Large(ctx, db.opts.QueryTime, n, fn)
 }
 
-// ResponseTurn is the permission to process one piece of a large response: see TakeTurn.
-type ResponseTurn = priority.TurnPermit
+// LargeResponsePermit is the permission to process one piece of a large response: see TakeTurn.
+type LargeResponsePermit = priority.TurnPermit
 
 // TakeTurn waits until the caller may make or send the next piece, of about 256 KB, of a large response. Few
 // such pieces are processed at the same time, so that processors remain for short requests. The caller calls
 // Leave on the turn when the piece is done; a turn that lasts longer than 5 ms ends by itself. TakeTurn
 // returns nil if ctx ends first.
-func (db *DB) TakeTurn(ctx context.Context) *ResponseTurn { return db.turns.Take(ctx) }
+func (db *DB) TakeTurn(ctx context.Context) *LargeResponsePermit { return db.turns.Take(ctx) }
 
 // RunQuery runs fn, a query over rows that are not documents, under the same limits as a query over
 // documents: of long queries only a few run at a time. It sets env.Turn, and env.Limit if it is 0; fn runs

@@ -51,7 +51,7 @@ func TestDryRunPredictsEffects(t *testing.T) {
 			}
 			for e := range exact.Effects {
 				if exact.Effects[e].Count != estimate.Effects[e].Count {
-					t.Errorf("%v: %d, estimated %d", inspect.TTLChangeEffect(e), exact.Effects[e].Count,
+					t.Errorf("%v: %d, estimated %d", inspect.TTLChangeEffectOnItem(e), exact.Effects[e].Count,
 						estimate.Effects[e].Count)
 				}
 			}
@@ -97,9 +97,9 @@ func token(s ttl.Seconds) string {
 	return fmt.Sprint(s)
 }
 
-func lives(b *testStore) map[string]inspect.Expiry {
+func lives(b *testStore) map[string]inspect.ItemExpiryExplanation {
 	b.t.Helper()
-	out := make(map[string]inspect.Expiry)
+	out := make(map[string]inspect.ItemExpiryExplanation)
 	for i := range dryItems {
 		out[strconv.Itoa(i)] = b.expiry(strconv.Itoa(i))
 	}
@@ -108,12 +108,12 @@ func lives(b *testStore) map[string]inspect.Expiry {
 
 // checkDryRun compares the result of a dry run with the expiry of every item before and after the change,
 // by id.
-func checkDryRun(t *testing.T, d inspect.DryRun, before, after map[string]inspect.Expiry) {
+func checkDryRun(t *testing.T, d inspect.DryRun, before, after map[string]inspect.ItemExpiryExplanation) {
 	t.Helper()
 	var want [inspect.TTLEffects]int64
 	var classes [len(d.After)]int64
 	var expired int64
-	effects := make(map[string]inspect.TTLChangeEffect)
+	effects := make(map[string]inspect.TTLChangeEffectOnItem)
 	for id, was := range before {
 		is := after[id]
 		switch was.State {

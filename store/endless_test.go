@@ -198,9 +198,9 @@ func TestScriptEndsWithContext(t *testing.T) {
 		endlessJoin+`", function () {}); }`)
 	for _, id := range []string{"loop", "query"} {
 		ctx, cancel := context.WithCancel(b.ctx)
-		begun := &derivationHookContext{Context: ctx, do: cancel}
+		begun := &callbackOnFirstChildContext{Context: ctx, do: cancel}
 		_, _, err := b.c.Execute(begun, definition.NewPartitionKey(jsondoc.StringValue("a")), id, nil,
-			store.ExecuteOptions{})
+			store.ProcedureExecutionOptions{})
 		if !is(err, fault.CodeCanceled) {
 			t.Errorf("%s: %v", id, err)
 		}
@@ -209,15 +209,16 @@ func TestScriptEndsWithContext(t *testing.T) {
 	}
 }
 
-// derivationHookContext is a context that calls do when another context is derived from it for the first
-// time. So a test can act when a script calls its host, or when a patch sets the time limit of its condition.
-type derivationHookContext struct {
+// callbackOnFirstChildContext is a context that calls do when another context is derived from it for the
+// first time. So a test can act when a script calls its host, or when a patch sets the time limit of its
+// condition.
+type callbackOnFirstChildContext struct {
 	context.Context
 	once sync.Once
 	do   func()
 }
 
-func (f *derivationHookContext) Value(key any) any {
+func (f *callbackOnFirstChildContext) Value(key any) any {
 	if within("context.With") {
 		f.once.Do(f.do)
 	}
@@ -261,7 +262,10 @@ func TestWritesDuringPatchCondition(t *testing.T) {
 	} {
 		ctx, cancel := context.WithCancel(b.ctx)
 		begun, ended := make(chan struct{}), make(chan error, 1)
-		go func() { ended <- patch(&derivationHookContext{Context: ctx, do: func() { close(begun) }}) }()
+		go func() {
+			ended <- patch(&callbackOnFirstChildContext{Context: ctx,
+				do: func() { close(begun) }})
+		}()
 		<-begun
 		b.beside(5)
 		if len(ended) > 0 {
@@ -286,7 +290,8 @@ func TestConditionAfterConcurrentChange(t *testing.T) {
 	}{{"FROM c WHERE c.n = 1", fault.CodePreconditionFailed}, {"FROM c WHERE c.n = 2", fine}} {
 		b.put(`{"id":"1","pk":"a","n":1}`)
 		cancelable, cancel := context.WithCancel(b.ctx)
-		ctx := &derivationHookContext{Context: cancelable, do: func() { b.put(`{"id":"1","pk":"a","n":2}`) }}
+		ctx := &callbackOnFirstChildContext{Context: cancelable,
+			do: func() { b.put(`{"id":"1","pk":"a","n":2}`) }}
 		p := patchOf(t, `{"op":"incr","path":"/n","value":1}`)
 		p.Condition = c.condition
 		it, _, err := b.c.Patch(ctx, definition.NewPartitionKey(jsondoc.StringValue("a")), "1", *p,

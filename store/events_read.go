@@ -30,7 +30,7 @@ func (c *Container) Expirations(ctx context.Context, after string, limit int) (E
 		return ExpirationsPage{}, err
 	}
 	var r feed.ExpiryLogReader
-	err = c.withSources(ctx, Scope{},
+	err = c.withSources(ctx, PartitionScope{},
 		func(sp *scan.ResolvedScope, sources []*scan.Source, _ []*container.Partition) error {
 			r = feed.ExpiryLogReader{Owner: (*containerAdapter)(c), Ranges: sp.Ranges, At: make([]uint64,
 				len(sources)),
@@ -58,7 +58,7 @@ func (c *Container) ExpirationsEnd(ctx context.Context) (string, error) {
 	defer c.ds.in.Leave()
 	var sp *scan.ResolvedScope
 	var ranges []*container.Partition
-	err := c.withSources(ctx, Scope{},
+	err := c.withSources(ctx, PartitionScope{},
 		func(s *scan.ResolvedScope, sources []*scan.Source, in []*container.Partition) error {
 			sp, ranges = s, in
 			return feed.KeepsLog(sources[0].State)

@@ -141,7 +141,7 @@ func TestExpiryEventsBeforeDelayedPurges(t *testing.T) {
 			b.settings(withReaper(store.ReaperSettings{Delay: &store.PurgeDelay{Min: 5, Max: 60, Seed: 7}}))
 		},
 		"starved": func(b *testStore) {
-			b.settings(withReaper(store.ReaperSettings{Starved: &store.ReaperStarvation{PerSecond: 2}}))
+			b.settings(withReaper(store.ReaperSettings{Starved: &store.PurgeRateLimit{PerSecond: 2}}))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -309,7 +309,7 @@ func TestStarvedReaper(t *testing.T) {
 	for i := range 100 {
 		b.doc(fmt.Sprint(i), 0)
 	}
-	b.settings(withReaper(store.ReaperSettings{Starved: &store.ReaperStarvation{PerSecond: 0}}))
+	b.settings(withReaper(store.ReaperSettings{Starved: &store.PurgeRateLimit{PerSecond: 0}}))
 	b.clock.Advance(time.Second)
 	happened := engine.at(0, func() {
 		if n := b.purgeDue(); n != 0 {
@@ -319,7 +319,7 @@ func TestStarvedReaper(t *testing.T) {
 	if _, _, err := b.c.Read(b.ctx, pk("p"), "1", store.ReadOptions{}); !is(err, fault.CodeNotFound) || !happened() {
 		t.Error(err)
 	}
-	b.settings(withReaper(store.ReaperSettings{Starved: &store.ReaperStarvation{PerSecond: 40}}))
+	b.settings(withReaper(store.ReaperSettings{Starved: &store.PurgeRateLimit{PerSecond: 40}}))
 	for _, step := range []struct {
 		wait time.Duration
 		want int
@@ -486,7 +486,7 @@ func (b *testStore) crashStep(r *rand.Rand, born map[string]int64, told observed
 		b.settings([]func(*store.ContainerSettings){
 			func(s *store.ContainerSettings) { s.Reaper = nil },
 			withReaper(store.ReaperSettings{Delay: &store.PurgeDelay{Min: 1, Max: 20, Seed: r.Uint64()}}),
-			withReaper(store.ReaperSettings{Starved: &store.ReaperStarvation{PerSecond: 1}}),
+			withReaper(store.ReaperSettings{Starved: &store.PurgeRateLimit{PerSecond: 1}}),
 		}[r.IntN(3)])
 	case 9:
 		b.follow(told, position)
@@ -504,7 +504,7 @@ func (b *testStore) crashStep(r *rand.Rand, born map[string]int64, told observed
 func TestReadsWithDelayedReaper(t *testing.T) {
 	t.Parallel()
 	holds := []store.ReaperSettings{{}, {Delay: &store.PurgeDelay{Seconds: 6}}, {Delay: &store.PurgeDelay{Max: 9, Seed: 3}},
-		{Starved: &store.ReaperStarvation{PerSecond: 1}}}
+		{Starved: &store.PurgeRateLimit{PerSecond: 1}}}
 	for seed := range uint64(3) {
 		var want []string
 		for i, hold := range holds {
@@ -553,7 +553,8 @@ func (b *testStore) watched(r *rand.Rand) (seen []string) {
 		for _, e := range page.Expirations {
 			deaths[fmt.Sprint(e.Key.ID, " of ", e.Item.Timestamp(), " at ", e.ExpiredAt)] = true
 		}
-		seen = append(seen, fmt.Sprint(count, slices.Sorted(maps.Keys(b.items(store.Scope{}))), slices.Sorted(maps.Keys(deaths))))
+		seen = append(seen, fmt.Sprint(count, slices.Sorted(maps.Keys(b.items(store.PartitionScope{}))),
+			slices.Sorted(maps.Keys(deaths))))
 	}
 	return seen
 }

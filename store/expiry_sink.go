@@ -19,7 +19,7 @@ import (
 // belong to other tenants of the host, which finds them by kind and name.
 
 // expirySink receives the expired items of one purge of a container, to store them elsewhere. It is
-// created when the locks of the container and of the target are held. (host.ExpirySinkTx is the same for
+// created when the locks of the container and of the target are held. (host.ExpiredItemSinkTx is the same for
 // targets of other tenants, such as queues.)
 type expirySink interface {
 	// scopes returns the engine scopes (units of locking) that a transaction must lock, besides the
@@ -46,7 +46,7 @@ func (c *Container) enterToPurge(ctx context.Context) (st *container.State, h ex
 		switch to.Kind {
 		case "":
 			st, _, err = c.enter(ctx)
-			h = noExpirySink{c}
+			h = deleteOnlyExpirySink{c}
 		case definition.SinkArchive:
 			st, h, err = c.enterBoth(ctx, to.Name)
 		default:
@@ -72,22 +72,23 @@ func (c *Container) withMoved(ctx context.Context, st *container.State, s *conta
 	})
 }
 
-// noExpirySink is used for a container whose expired items are only deleted, and not moved to an archive or
-// a queue (an expiry sink).
-type noExpirySink struct{ c *Container }
+// deleteOnlyExpirySink is used for a container whose expired items are only deleted, and not moved to an
+// archive or a queue (an expiry sink).
+type deleteOnlyExpirySink struct{ c *Container }
 
-func (noExpirySink) scopes(context.Context, *container.Partition, []sweep.ExpiryCandidate) ([][]byte, error) {
+func (deleteOnlyExpirySink) scopes(context.Context,
+	*container.Partition, []sweep.ExpiryCandidate) ([][]byte, error) {
 	return nil, nil
 }
-func (noExpirySink) begin(*transaction.Tx) error                { return nil }
-func (noExpirySink) take(*transaction.StoredItem) (bool, error) { return true, nil }
-func (noExpirySink) finish()                                    {}
-func (h noExpirySink) leave(bool)                               { h.c.leave() }
+func (deleteOnlyExpirySink) begin(*transaction.Tx) error                { return nil }
+func (deleteOnlyExpirySink) take(*transaction.StoredItem) (bool, error) { return true, nil }
+func (deleteOnlyExpirySink) finish()                                    {}
+func (h deleteOnlyExpirySink) leave(bool)                               { h.c.leave() }
 
-// otherTenantExpirySink is an expiry sink that does not belong to the store but to another tenant of its
+// queueOrTopicExpirySink is an expiry sink that does not belong to the store but to another tenant of its
 // host: a queue or topic.
-type otherTenantExpirySink struct {
-	host.ExpirySinkTx
+type queueOrTopicExpirySink struct {
+	host.ExpiredItemSinkTx
 	c     *Container
 	st    *container.State
 	taken int // number of ghosts taken in the transaction
@@ -96,7 +97,7 @@ type otherTenantExpirySink struct {
 // enterWithOther takes the container's gate (its lock) and the expiry sink's locks, in the order of the
 // tenants that own them.
 func (c *Container) enterWithOther(ctx context.Context,
-	to definition.ExpirySinkReference) (*container.State, expirySink, error) {
+	to definition.ExpiredItemSinkReference) (*container.State, expirySink, error) {
 	q, err := c.ds.in.Sink(tenantName, to.Kind, to.Name)
 	if err != nil {
 		return nil, nil, &fault.Error{
@@ -110,20 +111,20 @@ func (c *Container) enterWithOther(ctx context.Context,
 			Hint: "clear onExpire in the container's settings", Err: err,
 		}
 	}
-	h := &otherTenantExpirySink{c: c}
+	h := &queueOrTopicExpirySink{c: c}
 	if q.First {
-		if h.ExpirySinkTx, err = q.Enter(ctx); err != nil {
+		if h.ExpiredItemSinkTx, err = q.Enter(ctx); err != nil {
 			return nil, nil, err
 		}
 	}
 	if h.st, _, err = c.enter(ctx); err != nil {
 		if q.First {
-			h.ExpirySinkTx.Leave(false)
+			h.ExpiredItemSinkTx.Leave(false)
 		}
 		return nil, nil, err
 	}
 	if !q.First {
-		if h.ExpirySinkTx, err = q.Enter(ctx); err != nil {
+		if h.ExpiredItemSinkTx, err = q.Enter(ctx); err != nil {
 			c.leave()
 			return nil, nil, err
 		}
@@ -133,13 +134,13 @@ func (c *Container) enterWithOther(ctx context.Context,
 
 // dead converts a ghost (an expired item that is not purged yet) to the form in which the expiry sink
 // receives it.
-func (h *otherTenantExpirySink) dead(ghost *transaction.StoredItem) host.ExpiredItem {
+func (h *queueOrTopicExpirySink) dead(ghost *transaction.StoredItem) host.ExpiredItem {
 	at, _ := h.st.Policy().ExpiresAt(h.st.Life(&ghost.DecodedItem))
 	from := h.c.d.ID() + "/" + h.c.name
 	return host.ExpiredItem{From: from, ID: ghost.ID, Body: ghost.Body, ExpiredAt: time.Unix(at, 0)}
 }
 
-func (h *otherTenantExpirySink) scopes(ctx context.Context, s *container.Partition,
+func (h *queueOrTopicExpirySink) scopes(ctx context.Context, s *container.Partition,
 	batch []sweep.ExpiryCandidate) (
 	scopes [][]byte, err error) {
 	err = h.c.withMoved(ctx, h.st, s, batch, func(r engine.Reader, items []*transaction.StoredItem) error {
@@ -153,7 +154,7 @@ func (h *otherTenantExpirySink) scopes(ctx context.Context, s *container.Partiti
 	return scopes, err
 }
 
-func (h *otherTenantExpirySink) begin(t *transaction.Tx) error {
+func (h *queueOrTopicExpirySink) begin(t *transaction.Tx) error {
 	h.taken = 0
 	h.Begin(t.Txn)
 	return nil
@@ -162,7 +163,7 @@ func (h *otherTenantExpirySink) begin(t *transaction.Tx) error {
 // take moves a ghost (an expired item that is not purged yet) to the place in another tenant that receives
 // the container's expired items, such as a queue (the expiry sink). taken is false if the sink refuses the
 // ghost. If that is the first ghost of the transaction, a new transaction would not help, and take fails.
-func (h *otherTenantExpirySink) take(ghost *transaction.StoredItem) (taken bool, err error) {
+func (h *queueOrTopicExpirySink) take(ghost *transaction.StoredItem) (taken bool, err error) {
 	taken, err = h.Take(h.dead(ghost))
 	switch {
 	case taken:
@@ -176,9 +177,9 @@ func (h *otherTenantExpirySink) take(ghost *transaction.StoredItem) (taken bool,
 	return taken, err
 }
 
-func (h *otherTenantExpirySink) finish() { h.Finish() }
+func (h *queueOrTopicExpirySink) finish() { h.Finish() }
 
-func (h *otherTenantExpirySink) leave(committed bool) {
+func (h *queueOrTopicExpirySink) leave(committed bool) {
 	h.Leave(committed)
 	h.c.leave()
 }

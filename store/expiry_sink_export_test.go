@@ -15,7 +15,8 @@ import (
 func (c *Container) Bequeath(ctx context.Context, kind, name string) error {
 	_, err := c.ChangeSettings(ctx, func(s *definition.ContainerSettings) error {
 		if s.OnExpire = nil; name != "" {
-			s.OnExpire = &definition.OnExpire{Sink: definition.ExpirySinkReference{Kind: kind, Name: name}}
+			s.OnExpire = &definition.OnExpire{Sink: definition.ExpiredItemSinkReference{Kind: kind,
+				Name: name}}
 		}
 		return nil
 	})
@@ -51,7 +52,7 @@ func (c *Container) StoredIDs(ctx context.Context) (ids []string, err error) {
 // Bequeath is not stored.
 func (c *Container) Reopened(ctx context.Context, kind, name string) error {
 	return c.change(ctx, func(st container.State, _ int64) (container.State, error) {
-		sink := definition.ExpirySinkReference{Kind: kind, Name: name}
+		sink := definition.ExpiredItemSinkReference{Kind: kind, Name: name}
 		st.Rec.Settings.OnExpire = &definition.OnExpire{Sink: sink}
 		return st, nil
 	})

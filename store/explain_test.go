@@ -25,7 +25,7 @@ func (b *testStore) mortal(id string, own ttl.Seconds) {
 	}
 }
 
-func (b *testStore) expiry(id string) inspect.Expiry {
+func (b *testStore) expiry(id string) inspect.ItemExpiryExplanation {
 	b.t.Helper()
 	e, err := b.c.ExplainItem(b.ctx, pk("p"), id)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 
 // ChangesRequest asks for a page of a change feed.
 type ChangesRequest struct {
-	Scope    Scope
+	Scope    PartitionScope
 	Mode     ChangeMode
 	Start    ChangesStart
 	Session  []SessionTokenEntry
@@ -25,7 +25,7 @@ type ChangesRequest struct {
 // keep all versions, or the start is before the oldest version kept. The zero start, the beginning of the
 // feed, always is before it; ChangesStart.Kept starts at the oldest version kept. CodeRangeGone: a range that
 // does not exist (any more). CodeSessionNotAvailable: req.Session is ahead of the store.
-func (c *Container) Changes(ctx context.Context, req ChangesRequest) (ChangesPage, Receipt, error) {
+func (c *Container) Changes(ctx context.Context, req ChangesRequest) (ChangesPage, OperationReceipt, error) {
 	c.beginUse()
 	defer c.endUse()
 	if err := c.checkPositions(ctx, req.Session); err != nil {

@@ -71,7 +71,8 @@ func BenchmarkFeedPage(b *testing.B) {
 func BenchmarkFeedOfPartition(b *testing.B) {
 	_, c, _ := benchStore(b, 20_000)
 	for b.Loop() {
-		page, _, err := c.Changes(b.Context(), ChangesRequest{Scope: Scope{Partition: benchKey(0).Partition}})
+		page, _, err := c.Changes(b.Context(),
+			ChangesRequest{Scope: PartitionScope{Partition: benchKey(0).Partition}})
 		if err != nil || len(page.Changes) != 10 {
 			b.Fatal(len(page.Changes), err)
 		}

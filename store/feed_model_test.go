@@ -60,8 +60,8 @@ type feedRig struct {
 	items   map[metamorphic.ItemKey]feedModelItem
 	writes  int
 	history map[metamorphic.ItemKey][]string // what the feed of all versions must say of each key
-	readers []*feedFollower
-	all     []*feedFollower // of all versions
+	readers []*changeFeedTestReader
+	all     []*changeFeedTestReader // of all versions
 }
 
 type feedModelItem struct {
@@ -87,7 +87,8 @@ func newFeedRig(t *testing.T, ranges int, seed uint64) *feedRig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	scopes := []store.Scope{{}, {MaxEPK: "17"}, {MinEPK: "17", MaxEPK: "FF"}, {Partition: pk("p1")}, {Range: "0"}}
+	scopes := []store.PartitionScope{{}, {MaxEPK: "17"}, {MinEPK: "17", MaxEPK: "FF"},
+		{Partition: pk("p1")}, {Range: "0"}}
 	for _, s := range scopes {
 		w.follow(s)
 	}
@@ -352,10 +353,10 @@ func (w *feedRig) settle() {
 	w.fromTheBeginning()
 }
 
-// feedFollower is a reader of a change feed that begins at the position at which it was created.
-type feedFollower struct {
+// changeFeedTestReader is a reader of a change feed that begins at the position at which it was created.
+type changeFeedTestReader struct {
 	w       *feedRig
-	scope   store.Scope
+	scope   store.PartitionScope
 	mode    store.ChangeMode
 	after   string
 	seen    map[metamorphic.ItemKey]uint64
@@ -363,13 +364,13 @@ type feedFollower struct {
 }
 
 // follow adds a reader of the scope for each kind of feed, beginning at the current position.
-func (w *feedRig) follow(s store.Scope) {
+func (w *feedRig) follow(s store.PartitionScope) {
 	for _, mode := range []store.ChangeMode{store.LatestVersions, store.AllVersions} {
 		page, _, err := w.c.Changes(w.ctx, store.ChangesRequest{Scope: s, Mode: mode, Start: store.ChangesStart{Now: true}})
 		if err != nil || len(page.Changes) > 0 {
 			w.t.Fatal(err, page)
 		}
-		f := &feedFollower{w: w, scope: s, mode: mode, after: page.Position,
+		f := &changeFeedTestReader{w: w, scope: s, mode: mode, after: page.Position,
 			seen: map[metamorphic.ItemKey]uint64{}, changes: map[metamorphic.ItemKey][]string{}}
 		if mode == store.AllVersions {
 			w.all = append(w.all, f)
@@ -379,7 +380,7 @@ func (w *feedRig) follow(s store.Scope) {
 	}
 }
 
-func (f *feedFollower) wants(k metamorphic.ItemKey) bool {
+func (f *changeFeedTestReader) wants(k metamorphic.ItemKey) bool {
 	epk := f.w.epk(k)
 	switch s := f.scope; {
 	case !s.Partition.IsZero():
@@ -396,7 +397,7 @@ func (f *feedFollower) wants(k metamorphic.ItemKey) bool {
 
 // page reads one page. It returns true if there was nothing to read, after checking that the reader has
 // seen everything.
-func (f *feedFollower) page() (end bool) {
+func (f *changeFeedTestReader) page() (end bool) {
 	f.w.t.Helper()
 	f.w.purge()
 	req := store.ChangesRequest{Scope: f.scope, Mode: f.mode, Start: store.ChangesStart{After: f.after}, MaxItems: 1 + f.w.r.IntN(5)}
@@ -424,7 +425,7 @@ func (f *feedFollower) page() (end bool) {
 
 // divide replaces the reader of a range that was split by two, one for each half, which continue at its
 // position.
-func (f *feedFollower) divide() {
+func (f *changeFeedTestReader) divide() {
 	gone := f.scope.Range
 	for _, r := range f.w.c.Ranges().Ranges {
 		switch {
@@ -432,7 +433,8 @@ func (f *feedFollower) divide() {
 		case f.scope.Range == gone:
 			f.scope.Range = r.ID
 		default:
-			other := &feedFollower{w: f.w, scope: store.Scope{Range: r.ID}, mode: f.mode, after: f.after, seen: maps.Clone(f.seen), changes: maps.Clone(f.changes)}
+			other := &changeFeedTestReader{w: f.w, scope: store.PartitionScope{Range: r.ID}, mode: f.mode,
+				after: f.after, seen: maps.Clone(f.seen), changes: maps.Clone(f.changes)}
 			if f.mode == store.AllVersions {
 				f.w.all = append(f.w.all, other)
 			} else {
@@ -445,7 +447,7 @@ func (f *feedFollower) divide() {
 	}
 }
 
-func (f *feedFollower) take(ch *store.Change) {
+func (f *changeFeedTestReader) take(ch *store.Change) {
 	f.w.t.Helper()
 	k := metamorphic.ItemKey{ID: ch.Key.ID}
 	if ch.Kind == store.ChangeDelete || ch.Kind == store.ChangeExpire {

@@ -23,8 +23,8 @@ type ChangesQueryPage struct {
 // without rows is at the end of the feed, unless it has More. The scope, session and page size are taken
 // from req, not from q. CodeBadRequest: an invalid query, or one with other clauses. The other errors are
 // those of Changes.
-func (c *Container) QueryChanges(ctx context.Context, req ChangesRequest, q QueryRequest) (ChangesQueryPage,
-	Receipt, error) {
+func (c *Container) QueryChanges(ctx context.Context, req ChangesRequest,
+	q QueryRequest) (ChangesQueryPage, OperationReceipt, error) {
 	info := c.items.QueryInfo(c.state.Load())
 	info.Index, info.Lenient = nil, true
 	var plan *query.Plan
@@ -56,7 +56,7 @@ func (c *Container) QueryChanges(ctx context.Context, req ChangesRequest, q Quer
 	env.Turn = heavy.Turn
 	defer c.ds.db.memory.Attach(&env)()
 	var out ChangesQueryPage
-	var total Receipt
+	var total OperationReceipt
 	for {
 		page, r, err := c.Changes(ctx, req)
 		r.Charge = value.RoundCharge(r.Charge + total.Charge)

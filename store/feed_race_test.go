@@ -116,7 +116,7 @@ func liveWithReaders(t *testing.T, r *rand.Rand, fs *testdisk.EngineStorage, db 
 		})
 	}
 	moment := writers * operations * (1 + r.IntN(8)) / 10
-	var done counter
+	var done concurrentCounter
 	var working sync.WaitGroup
 	stop := make(chan struct{})
 	for _, f := range readers {
@@ -154,12 +154,12 @@ func liveWithReaders(t *testing.T, r *rand.Rand, fs *testdisk.EngineStorage, db 
 	return wreck
 }
 
-type counter struct {
+type concurrentCounter struct {
 	sync.Mutex
 	n int
 }
 
-func (c *counter) next() int {
+func (c *concurrentCounter) next() int {
 	c.Lock()
 	defer c.Unlock()
 	c.n++
@@ -216,17 +216,17 @@ type feedReplica struct {
 	mode store.ChangeMode
 
 	mu       sync.Mutex
-	observed feedReplicaState
-	frozen   *feedReplicaState // at the crash; what came later is forgotten
+	observed feedReplicaContent
+	frozen   *feedReplicaContent // at the crash; what came later is forgotten
 }
 
-type feedReplicaState struct {
+type feedReplicaContent struct {
 	after string
 	items map[metamorphic.ItemKey]string // the body, and behind it the LSN
 }
 
-func (k feedReplicaState) clone() feedReplicaState {
-	c := feedReplicaState{after: k.after, items: make(map[metamorphic.ItemKey]string, len(k.items))}
+func (k feedReplicaContent) clone() feedReplicaContent {
+	c := feedReplicaContent{after: k.after, items: make(map[metamorphic.ItemKey]string, len(k.items))}
 	for key, v := range k.items {
 		c.items[key] = v
 	}
@@ -234,7 +234,7 @@ func (k feedReplicaState) clone() feedReplicaState {
 }
 
 func newFeedReplica(mode store.ChangeMode) *feedReplica {
-	return &feedReplica{mode: mode, observed: feedReplicaState{items: map[metamorphic.ItemKey]string{}}}
+	return &feedReplica{mode: mode, observed: feedReplicaContent{items: map[metamorphic.ItemKey]string{}}}
 }
 
 func (f *feedReplica) freeze() {

@@ -210,8 +210,9 @@ func TestFeedOfPrefix(t *testing.T) {
 			} {
 				start, n := store.ChangesStart{After: "0"}, 0
 				for {
-					page, _, err := c.Changes(b.ctx, store.ChangesRequest{Scope: store.Scope{Partition: *key},
-						Mode: mode, Start: start, MaxItems: 3})
+					page, _, err := c.Changes(b.ctx,
+						store.ChangesRequest{Scope: store.PartitionScope{Partition: *key},
+							Mode: mode, Start: start, MaxItems: 3})
 					if err != nil {
 						t.Fatal(err)
 					}

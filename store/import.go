@@ -20,6 +20,6 @@ import (
 // for an ExpiresIn that is impossible, because the item never expires or expires earlier. Its other errors
 // are those of Upsert. An item that has already expired is stored, but reads do not return it.
 func (c *Container) Import(ctx context.Context, pk definition.PartitionKey, body []byte,
-	o ImportedItemTimestamp) (Item, Receipt, error) {
+	o ImportTimestampOptions) (Item, OperationReceipt, error) {
 	return c.Upsert(ctx, pk, body, WriteOptions{Import: &o})
 }

@@ -20,7 +20,7 @@ const ago = time.Second // of ages, for short
 func TestImportMatrix(t *testing.T) {
 	t.Parallel()
 	const now = 100_000 // after clockStart
-	ages := map[string]store.ImportedItemTimestamp{
+	ages := map[string]store.ImportTimestampOptions{
 		"now":      {},
 		"ts":       {Timestamp: clockStart + now - 30},
 		"age":      {Age: 30*ago + ago/2},
@@ -73,7 +73,7 @@ func TestImportMatrix(t *testing.T) {
 // importLife imports an item and follows it until it expires. It returns the _ts relative to now and the
 // remaining life in seconds, such as "-30 in 10", "-30 gone" (expired already) or "-30 never", or
 // "refused".
-func (b *testStore) importLife(body string, o store.ImportedItemTimestamp, now int64) string {
+func (b *testStore) importLife(body string, o store.ImportTimestampOptions, now int64) string {
 	b.t.Helper()
 	it, _, err := b.c.Import(b.ctx, pk("x"), []byte(body), o)
 	if is(err, fault.CodeBadRequest) {
@@ -121,7 +121,7 @@ func TestImportIgnoresOlderPolicies(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":10`, 1)
 	defer b.close()
-	create := func(id string, o *store.ImportedItemTimestamp) {
+	create := func(id string, o *store.ImportTimestampOptions) {
 		t.Helper()
 		_, _, err := b.c.Upsert(b.ctx, pk("x"), []byte(`{"id":"`+id+`","pk":"x"}`),
 			store.WriteOptions{Import: o})
@@ -145,7 +145,7 @@ func TestImportIgnoresOlderPolicies(t *testing.T) {
 	b.clock.Advance(20 * time.Second)
 	b.setDefault("3600")
 	b.clock.Advance(100 * time.Second)
-	create("late", &store.ImportedItemTimestamp{Timestamp: clockStart}) // as old as the one that is dead
+	create("late", &store.ImportTimestampOptions{Timestamp: clockStart}) // as old as the one that is dead
 	alive("late")
 	if n, err := b.db.SweepNow(b.ctx); n != 1 || err != nil {
 		t.Errorf("swept %d: %v", n, err)
@@ -178,7 +178,7 @@ func TestImportInFeeds(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, _, err := c.Import(l.ctx, pk("x"), []byte(`{"id":"i","pk":"x"}`),
-		store.ImportedItemTimestamp{Age: 24 * time.Hour}); err != nil {
+		store.ImportTimestampOptions{Age: 24 * time.Hour}); err != nil {
 		t.Fatal(err)
 	}
 	l.reopen()
@@ -220,25 +220,25 @@ func TestImportOverExistingItems(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":60`, 1)
 	defer b.close()
-	in := func(o store.ImportedItemTimestamp) (store.Item, error) {
+	in := func(o store.ImportTimestampOptions) (store.Item, error) {
 		it, _, err := b.c.Import(b.ctx, pk("x"), []byte(`{"id":"a","pk":"x"}`), o)
 		return it, err
 	}
-	first, err := in(store.ImportedItemTimestamp{Age: 50 * ago})
+	first, err := in(store.ImportTimestampOptions{Age: 50 * ago})
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := in(store.ImportedItemTimestamp{Age: 20 * ago})
+	again, err := in(store.ImportTimestampOptions{Age: 20 * ago})
 	if err != nil || again.RID() != first.RID() || again.ETag() == first.ETag() ||
 		again.Timestamp() != clockStart-20 {
 		t.Errorf("over a live one: %v %v", again.Timestamp(), err)
 	}
 	_, _, err = b.c.Create(b.ctx, pk("x"), []byte(`{"id":"a","pk":"x"}`),
-		store.WriteOptions{Import: &store.ImportedItemTimestamp{Age: ago}})
+		store.WriteOptions{Import: &store.ImportTimestampOptions{Age: ago}})
 	if !is(err, fault.CodeConflict) {
 		t.Error("create over a live one:", err)
 	}
-	if _, err := in(store.ImportedItemTimestamp{Age: 61 * ago}); err != nil {
+	if _, err := in(store.ImportTimestampOptions{Age: 61 * ago}); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := b.c.Read(b.ctx, pk("x"), "a", store.ReadOptions{}); !is(err, fault.CodeNotFound) {
@@ -254,8 +254,8 @@ func TestImportOverExistingItems(t *testing.T) {
 		t.Errorf("an ordinary write of an import: %v", err)
 	}
 	_, _, err = b.c.Replace(b.ctx, pk("x"), "a", []byte(`{"id":"a","pk":"x"}`),
-		store.WriteOptions{Import: &store.ImportedItemTimestamp{Age: ago}})
-	_, err2 := b.c.Delete(b.ctx, pk("x"), "a", store.WriteOptions{Import: &store.ImportedItemTimestamp{}})
+		store.WriteOptions{Import: &store.ImportTimestampOptions{Age: ago}})
+	_, err2 := b.c.Delete(b.ctx, pk("x"), "a", store.WriteOptions{Import: &store.ImportTimestampOptions{}})
 	if !is(err, fault.CodeBadRequest) || !is(err2, fault.CodeBadRequest) {
 		t.Error("an import by something else than a create or an upsert:", err, err2)
 	}
@@ -267,7 +267,7 @@ func TestImportWakesTheReaper(t *testing.T) {
 	t.Parallel()
 	l := newClockRig(t, store.Options{})
 	_, c := l.database("db")
-	for _, o := range []store.ImportedItemTimestamp{{Age: 3600 * ago}, {ExpiresIn: 2 * ago}} {
+	for _, o := range []store.ImportTimestampOptions{{Age: 3600 * ago}, {ExpiresIn: 2 * ago}} {
 		if _, _, err := c.Import(l.ctx, pk("x"), []byte(`{"id":"i","pk":"x"}`), o); err != nil {
 			t.Fatal(err)
 		}

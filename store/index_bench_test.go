@@ -122,7 +122,7 @@ func BenchmarkReplaceBy(b *testing.B) {
 // inSource runs fn with the data source (scan.Source) of the first range of a container.
 func inSource(b *testing.B, c *Container, fn func(s *scan.Source)) {
 	b.Helper()
-	err := c.withSources(context.Background(), Scope{},
+	err := c.withSources(context.Background(), PartitionScope{},
 		func(_ *scan.ResolvedScope, sources []*scan.Source, _ []*container.Partition) error {
 			fn(sources[0])
 			return nil

@@ -20,7 +20,7 @@ import (
 func TestKeys(t *testing.T) {
 	testdisk.Pebble(t, "the golden file has its ceilings")
 	t.Parallel()
-	datatest.Walk(t, "testdata/keys", func(t *testing.T, d *datatest.Case) string {
+	datatest.Walk(t, "testdata/keys", func(t *testing.T, d *datatest.TestFileCommand) string {
 		clock := ttl.NewManual(time.Unix(1_000_000, 0))
 		e, err := testdisk.New(t).Open(t.Context())
 		if err != nil {
@@ -54,8 +54,8 @@ func TestKeys(t *testing.T) {
 
 // keyStep performs one line of a test case: verb is the operation and rest its argument, such as a
 // document, from which the id and the partition key are taken. It returns the container after this step.
-func keyStep(t *testing.T, d *Database, c *Container, clock *ttl.VirtualClock, verb, rest string) (*Container,
-	error) {
+func keyStep(t *testing.T, d *Database, c *Container, clock *ttl.VirtualClock,
+	verb, rest string) (*Container, error) {
 	var err error
 	switch verb {
 	case "container":

@@ -19,7 +19,7 @@ import (
 // exceptions: pages by ListOptions.ByRange, and a page that has used up its time on expired items. A
 // continuation stays valid through writes, restarts and splits; after a split it works for each of the
 // range's children. CodeBadRequest: a malformed continuation or scope.
-func (c *Container) List(ctx context.Context, o ListOptions) (Page, Receipt, error) {
+func (c *Container) List(ctx context.Context, o ListOptions) (Page, OperationReceipt, error) {
 	var all itemList
 	page, r, err := c.ListTo(ctx, o, &all)
 	if err == nil {
@@ -44,7 +44,8 @@ func (l *itemList) Add(it Item) { *l = append(*l, it.Clone()) }
 
 // ListTo is List with a page whose items are passed to a sink instead of being copied. The sink must not call
 // the store. It has received items also if ListTo fails.
-func (c *Container) ListTo(ctx context.Context, o ListOptions, sink ItemSink) (Page, Receipt, error) {
+func (c *Container) ListTo(ctx context.Context, o ListOptions,
+	sink ItemSink) (Page, OperationReceipt, error) {
 	c.beginUse()
 	defer c.endUse()
 	if err := c.checkPositions(ctx, o.Session); err != nil {
@@ -62,7 +63,8 @@ func (c *Container) ListTo(ctx context.Context, o ListOptions, sink ItemSink) (P
 }
 
 // listByRange returns one page of a list whose pages are those of Cosmos DB's gateway (ListOptions.ByRange).
-func (c *Container) listByRange(ctx context.Context, o ListOptions, sink ItemSink) (Page, Receipt, error) {
+func (c *Container) listByRange(ctx context.Context, o ListOptions,
+	sink ItemSink) (Page, OperationReceipt, error) {
 	st := c.state.Load()
 	state := c.viewState(st, 0)
 	over, err := scan.SpansOver(state, o.Scope)
@@ -89,7 +91,7 @@ func (c *Container) listByRange(ctx context.Context, o ListOptions, sink ItemSin
 	return page, r, classify.ToFault(err)
 }
 
-func (c *Container) list(ctx context.Context, o ListOptions, sink ItemSink) (Page, Receipt, error) {
+func (c *Container) list(ctx context.Context, o ListOptions, sink ItemSink) (Page, OperationReceipt, error) {
 	var p listPager
 	err := c.withSources(ctx, o.Scope,
 		func(sp *scan.ResolvedScope, sources []*scan.Source, ranges []*container.Partition) error {

@@ -14,15 +14,15 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// feedPages holds the pages that a reader of a change feed has received, and all their changes.
-type feedPages struct {
+// receivedChangeFeedPages holds the pages that a reader of a change feed has received, and all their changes.
+type receivedChangeFeedPages struct {
 	pages []store.ChangesPage
 	all   []store.Change
 }
 
 // follow1 reads the change feed of the container's only range after an LSN, in pages of at most most
 // changes. It checks that each page is in the order of LSNs and contains all changes of its last LSN.
-func (b *testStore) follow1(mode store.ChangeMode, after uint64, most int) (out feedPages) {
+func (b *testStore) follow1(mode store.ChangeMode, after uint64, most int) (out receivedChangeFeedPages) {
 	b.t.Helper()
 	for {
 		page, _, err := b.c.Changes(b.ctx, store.ChangesRequest{
@@ -54,7 +54,7 @@ func (b *testStore) follow1(mode store.ChangeMode, after uint64, most int) (out 
 }
 
 // sizes returns the numbers of changes in the pages, as text such as "[5 1]".
-func (f feedPages) sizes() string {
+func (f receivedChangeFeedPages) sizes() string {
 	var list []int
 	for _, p := range f.pages {
 		list = append(list, len(p.Changes))
@@ -86,8 +86,8 @@ func apart(t *testing.T, items []store.Item) {
 	}
 }
 
-// TestOneLSNForABatch checks that a batch of five writes raises the LSN by one. Its receipt, its items and the
-// change feed must have this LSN; the etags and rids of its items must differ.
+// TestOneLSNForABatch checks that a batch of five writes raises the LSN by one. Its receipt, its items and
+// the change feed must have this LSN; the etags and rids of its items must differ.
 func TestOneLSNForABatch(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"changeFeedPolicy":{"retentionDuration":10}`, 1)

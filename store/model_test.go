@@ -23,7 +23,7 @@ func inMemory(t *testing.T) metamorphic.SubjectOpener {
 }
 
 func onDisksOf(disk func() *testdisk.EngineStorage) metamorphic.SubjectOpener {
-	return func(c metamorphic.HistoryContainerConfig) (metamorphic.Subject, error) {
+	return func(c metamorphic.TestedContainerConfig) (metamorphic.Subject, error) {
 		d := disk()
 		return metamorphic.OpenStore(c, func() (engine.Engine, error) { return d.Open(context.Background()) })
 	}
@@ -41,7 +41,7 @@ func TestRandomHistories(t *testing.T) {
 	t.Run("side by side", func(t *testing.T) {
 		for _, test := range []struct {
 			name  string
-			modes []metamorphic.HistoryConditions
+			modes []metamorphic.HistoryRunConditions
 			open  metamorphic.SubjectOpener
 		}{
 			{"OnDisk", all, onDisk(t)},
@@ -49,7 +49,7 @@ func TestRandomHistories(t *testing.T) {
 			{"Interleaved", interleaved(), inMemory(t)},
 			{"TwoStores", twoStores(splits), onDisk(t)},
 			{"InMemory", slices.DeleteFunc(slices.Clone(all),
-				func(m metamorphic.HistoryConditions) bool { return m.Reopen != metamorphic.Never }), inMemory(t)},
+				func(m metamorphic.HistoryRunConditions) bool { return m.Reopen != metamorphic.Never }), inMemory(t)},
 		} {
 			t.Run(test.name, func(t *testing.T) {
 				t.Parallel()
@@ -60,7 +60,7 @@ func TestRandomHistories(t *testing.T) {
 }
 
 // twoStores returns the modes changed so that two stores over one engine are used alternately.
-func twoStores(modes []metamorphic.HistoryConditions) []metamorphic.HistoryConditions {
+func twoStores(modes []metamorphic.HistoryRunConditions) []metamorphic.HistoryRunConditions {
 	modes = slices.Clone(modes)
 	for i := range modes {
 		modes[i].Doors = 2
@@ -69,9 +69,9 @@ func twoStores(modes []metamorphic.HistoryConditions) []metamorphic.HistoryCondi
 }
 
 // interleaved returns the modes in which other operations happen between the steps of an operation.
-func interleaved() []metamorphic.HistoryConditions {
+func interleaved() []metamorphic.HistoryRunConditions {
 	modes := slices.DeleteFunc(metamorphic.Modes(),
-		func(m metamorphic.HistoryConditions) bool {
+		func(m metamorphic.HistoryRunConditions) bool {
 			return m.Reopen != metamorphic.Never || m.Sweep == metamorphic.Always
 		})
 	for i := range modes {

@@ -18,7 +18,7 @@ import (
 // with CodeBadRequest if an operation does not fit the document, changes the id, the partition key or a
 // system property, or if the resulting document could not be stored.
 func (c *Container) Patch(ctx context.Context, pk definition.PartitionKey, id string, p Patch,
-	o WriteOptions) (Item, Receipt, error) {
+	o WriteOptions) (Item, OperationReceipt, error) {
 	return c.write(ctx, pk, Operation{Kind: OperationPatch, ID: id, Patch: &p, WriteOptions: o})
 }
 
@@ -93,7 +93,7 @@ const maxEvaluations = 10
 // updateConditional runs fn as one durable transaction (see update), before which it evaluates the conditions
 // of the patches in list on the current items.
 func (c *Container) updateConditional(ctx context.Context, at transaction.EncodedItemKey,
-	list []*transaction.PreparedOperation, fn func(t *transaction.Tx) error) (r Receipt, err error) {
+	list []*transaction.PreparedOperation, fn func(t *transaction.Tx) error) (r OperationReceipt, err error) {
 	for range maxEvaluations {
 		for _, p := range list {
 			if err := c.evaluateAhead(ctx, p); err != nil {

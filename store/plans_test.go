@@ -79,7 +79,7 @@ func TestEntriesCountIsCached(t *testing.T) {
 // inSources runs fn with the data source (scan.Source) of each range of a container.
 func inSources(t *testing.T, c *Container, fn func(*scan.Source)) {
 	t.Helper()
-	err := c.withSources(t.Context(), Scope{},
+	err := c.withSources(t.Context(), PartitionScope{},
 		func(_ *scan.ResolvedScope, sources []*scan.Source, _ []*container.Partition) error {
 			for _, s := range sources {
 				fn(s)

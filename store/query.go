@@ -49,7 +49,7 @@ func (c *Container) resumePlace(r *ResumePosition) (*query.OrderByStartPosition,
 // An invalid query fails with CodeBadRequest; a *query.Error has the position and the reason.
 // CodeCrossPartition: see CrossStream. Its cause is a *ClientMergeRequiredError, or a *query.Error if clients
 // cannot merge the rows either.
-func (c *Container) Query(ctx context.Context, q QueryRequest) (QueryPage, Receipt, error) {
+func (c *Container) Query(ctx context.Context, q QueryRequest) (QueryPage, OperationReceipt, error) {
 	c.beginUse()
 	defer c.endUse()
 	if err := c.checkPositions(ctx, q.Session); err != nil {
@@ -118,7 +118,7 @@ var errStale = errors.New("the plan is stale")
 
 // run computes one page with a plan that was made for state st.
 func (c *Container) run(ctx context.Context, st *container.State, plan *query.Plan, q QueryRequest) (
-	QueryPage, Receipt, error) {
+	QueryPage, OperationReceipt, error) {
 	scope, over, err := c.reach(st, plan, q)
 	if err != nil {
 		return QueryPage{}, c.refused(), err
@@ -141,7 +141,7 @@ func (c *Container) run(ctx context.Context, st *container.State, plan *query.Pl
 	}
 	page, served, err := c.runIn(ctx, st, plan, scope, q.Session, o)
 	if err == errStale {
-		return QueryPage{}, Receipt{}, err
+		return QueryPage{}, OperationReceipt{}, err
 	}
 	r := c.refused()
 	if served != nil {
@@ -174,13 +174,13 @@ func (c *Container) run(ctx context.Context, st *container.State, plan *query.Pl
 
 // runIn computes one page of the rows in a scope. served is the last range that was read, nil if there was
 // none. It fails with errStale if the settings have changed since the plan was made.
-func (c *Container) runIn(ctx context.Context, st *container.State, plan *query.Plan, scope Scope,
+func (c *Container) runIn(ctx context.Context, st *container.State, plan *query.Plan, scope PartitionScope,
 	session []SessionTokenEntry, o query.RunOptions) (page query.Page, served *container.Partition,
 	err error) {
 	stale := false
 	err = c.withSources(ctx, scope,
 		func(sp *scan.ResolvedScope, sources []*scan.Source, ranges []*container.Partition) error {
-			list := make([]query.Source, len(sources))
+			list := make([]query.DocumentSource, len(sources))
 			for i, src := range sources {
 				if stale = src.State.Terms != st.Terms; stale {
 					return nil
@@ -203,7 +203,7 @@ func (c *Container) runIn(ctx context.Context, st *container.State, plan *query.
 			// The state that the page before has kept can be used only once, so the run must not be
 			// repeated.
 			heavy.BegunAnew = c.ds.pageStates.Has(o.Cursor)
-			var udfs *procedure.QueryUserFunctions // most queries call none
+			var udfs *procedure.QueryUDFRuntime // most queries call none
 			defer func() {
 				if udfs != nil {
 					udfs.Close()
@@ -258,7 +258,7 @@ func (c *Container) Rows(ctx context.Context, q QueryRequest) iter.Seq2[[]byte, 
 // other. It returns no spans if the query does not run range by range. For a query without a scope, reach
 // uses the partition key, or the prefix of one, that its conditions determine.
 func (c *Container) reach(st *container.State, plan *query.Plan,
-	q QueryRequest) (Scope, []query.SourceSpan, error) {
+	q QueryRequest) (PartitionScope, []query.SourceKeyRange, error) {
 	byRange := q.ByRange && plan.Streamable()
 	if s := q.Scope; !s.Partition.IsZero() || s.Range != "" || s.MinEPK != "" || s.MaxEPK != "" {
 		if !byRange {
@@ -276,20 +276,20 @@ func (c *Container) reach(st *container.State, plan *query.Plan,
 	case pinned && len(keys) == 0:
 		return q.Scope, nil, nil // the conditions contradict each other: nothing to read
 	case q.Cross == CrossStream && plan.ListsAggregates():
-		return Scope{}, nil, c.mustMerge(plan, q)
+		return PartitionScope{}, nil, c.mustMerge(plan, q)
 	case pinned && len(keys) == 1: // one partition, or all with this prefix of a key
 		if byRange || q.ByRange && c.isFull(keys[0]) {
-			return Scope{Partition: keys[0]}, scan.SpansOfKeys(&c.def, keys), nil
+			return PartitionScope{Partition: keys[0]}, scan.SpansOfKeys(&c.def, keys), nil
 		}
-		return Scope{Partition: keys[0]}, nil, nil
+		return PartitionScope{Partition: keys[0]}, nil, nil
 	case q.Cross == CrossRefuse:
-		return Scope{}, nil, CrossPartitionDisabled()
+		return PartitionScope{}, nil, CrossPartitionDisabled()
 	case q.Cross == CrossStream && !plan.Streamable():
-		return Scope{}, nil, c.mustMerge(plan, q)
+		return PartitionScope{}, nil, c.mustMerge(plan, q)
 	case byRange && pinned:
 		return q.Scope, scan.SpansOfKeys(&c.def, keys), nil
 	case byRange:
-		return q.Scope, []query.SourceSpan{{}}, nil
+		return q.Scope, []query.SourceKeyRange{{}}, nil
 	}
 	return q.Scope, nil, nil
 }

@@ -174,10 +174,12 @@ func (g *queryRig) kill(n int) {
 }
 
 // queryScopes returns one scope of each kind: the container, ranges, partition keys and others.
-func (g *queryRig) queryScopes() []store.Scope {
-	list := []store.Scope{{}, {}, {}, {Range: g.anyContainer().Ranges().Ranges[0].ID}, {MinEPK: "10", MaxEPK: "2A"}, {MinEPK: "05C1", MaxEPK: "FF"}, {MinEPK: "30"}, {Partition: g.key(randomBody(g.r, 1))}}
+func (g *queryRig) queryScopes() []store.PartitionScope {
+	list := []store.PartitionScope{{}, {}, {}, {Range: g.anyContainer().Ranges().Ranges[0].ID},
+		{MinEPK: "10", MaxEPK: "2A"}, {MinEPK: "05C1",
+			MaxEPK: "FF"}, {MinEPK: "30"}, {Partition: g.key(randomBody(g.r, 1))}}
 	if g.kind == metamorphic.Hierarchical {
-		list = append(list, store.Scope{Partition: pk("x")})
+		list = append(list, store.PartitionScope{Partition: pk("x")})
 	}
 	return list
 }
@@ -191,7 +193,7 @@ func (g *queryRig) anyContainer() *store.Container {
 
 // documents returns the live documents of a scope without their system properties, and checks that they
 // are the same in all containers.
-func (g *queryRig) documents(scope store.Scope) (docs []any) {
+func (g *queryRig) documents(scope store.PartitionScope) (docs []any) {
 	g.t.Helper()
 	first := ""
 	for policy, c := range g.c {
@@ -250,12 +252,12 @@ func (g *queryRig) ask(c *store.Container, request store.QueryRequest) (rows []a
 type queryCase struct {
 	metamorphic.Query
 	tree  *syntax.Query
-	scope store.Scope
+	scope store.PartitionScope
 	want  []any
 	cross store.CrossPartitionMode
 }
 
-func (g *queryRig) one(q metamorphic.Query, scope store.Scope, docs []any) queryCase {
+func (g *queryRig) one(q metamorphic.Query, scope store.PartitionScope, docs []any) queryCase {
 	g.t.Helper()
 	tree, err := syntax.Parse(q.Text)
 	if err != nil {
@@ -398,7 +400,7 @@ func TestQueriesOnManyDocuments(t *testing.T) {
 		}
 		g.put(body)
 	}
-	docs := g.documents(store.Scope{})
+	docs := g.documents(store.PartitionScope{})
 	if len(docs) != n {
 		t.Fatalf("%d documents", len(docs))
 	}
@@ -431,7 +433,7 @@ func TestQueriesOnManyDocuments(t *testing.T) {
 		"SELECT VALUE c.id FROM c WHERE ARRAY_CONTAINS(c.tags, 4) AND c.n = 2",
 		fmt.Sprintf(`SELECT VALUE c.id FROM c WHERE c.pk = "p1" AND (c.m BETWEEN 10 AND %d)`, n-n/7),
 	} {
-		q := g.one(metamorphic.Query{Text: text}, store.Scope{}, docs)
+		q := g.one(metamorphic.Query{Text: text}, store.PartitionScope{}, docs)
 		for policy := range g.c {
 			if what := g.differs(policy, &q, -1); what != "" {
 				t.Errorf("%s\npolicy %s: %.400s", text, policy, what)
@@ -472,8 +474,8 @@ func TestQueriesResume(t *testing.T) {
 func (g *queryRig) resume() (times int) {
 	g.t.Helper()
 	g.clock.Advance(time.Second) // what an earlier query has left to die
-	docs := g.documents(store.Scope{})
-	q := g.one(metamorphic.RandomRows(g.r), store.Scope{}, docs)
+	docs := g.documents(store.PartitionScope{})
+	q := g.one(metamorphic.RandomRows(g.r), store.PartitionScope{}, docs)
 	touched := map[string]bool{}
 	story := "" // what happened, for the report
 	request := q.request(1 + g.r.IntN(3))

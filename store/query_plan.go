@@ -18,7 +18,7 @@ import (
 // used. CodeBadRequest: the query is invalid. CodeCrossPartition: it needs a feature that is not in features;
 // the cause is a *query.MissingClientFeaturesError.
 func (c *Container) QueryPlan(ctx context.Context, q QueryRequest,
-	features []string) ([]byte, Receipt, error) {
+	features []string) ([]byte, OperationReceipt, error) {
 	c.beginUse()
 	defer c.endUse()
 	st := c.state.Load()

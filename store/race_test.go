@@ -446,7 +446,8 @@ func TestUniqueUnderConcurrency(t *testing.T) {
 			if _, _, err := b.c.Upsert(b.ctx, pk("y"), body, store.WriteOptions{}); err != nil && !is(err, fault.CodeConflict) {
 				t.Error(err)
 			}
-			page, _, err := b.c.List(b.ctx, store.ListOptions{Scope: store.Scope{Partition: pk("y")}, MaxItems: -1})
+			page, _, err := b.c.List(b.ctx,
+				store.ListOptions{Scope: store.PartitionScope{Partition: pk("y")}, MaxItems: -1})
 			if err != nil {
 				t.Error(err)
 			}
@@ -495,32 +496,32 @@ func TestConcurrentReplacesWithIfMatch(t *testing.T) {
 	}
 }
 
-// updateSignalEngine is an engine that signals when the store calls Update or Settle, which wait for the
-// disk.
-type updateSignalEngine struct {
+// updateCallSignalingEngine is an engine that signals when the store calls Update or Settle, which wait for
+// the disk.
+type updateCallSignalingEngine struct {
 	testdisk.Engine
 	come atomic.Pointer[chan struct{}]
 }
 
 // expect returns a channel that is closed at the next call of Update or Settle.
-func (w *updateSignalEngine) expect() <-chan struct{} {
+func (w *updateCallSignalingEngine) expect() <-chan struct{} {
 	c := make(chan struct{})
 	w.come.Store(&c)
 	return c
 }
 
-func (w *updateSignalEngine) tell() {
+func (w *updateCallSignalingEngine) tell() {
 	if c := w.come.Swap(nil); c != nil {
 		close(*c)
 	}
 }
 
-func (w *updateSignalEngine) Settle(ctx context.Context, scope []byte, seen uint64) error {
+func (w *updateCallSignalingEngine) Settle(ctx context.Context, scope []byte, seen uint64) error {
 	w.tell()
 	return w.Engine.Settle(ctx, scope, seen)
 }
 
-func (w *updateSignalEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
+func (w *updateCallSignalingEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) ([]engine.ScopePosition, error) {
 	w.tell()
 	return w.Engine.Update(ctx, scopes, fn, ahead...)
@@ -566,10 +567,10 @@ func (s *fsyncGate) disk(t *testing.T) *testdisk.EngineStorage {
 func TestReadsReturnDurableWrites(t *testing.T) {
 	testdisk.Pebble(t, "a sync of a file is held up")
 	s := &fsyncGate{reached: make(chan struct{}, 1)}
-	var w *updateSignalEngine
+	var w *updateCallSignalingEngine
 	b := newBenchOver(t, s.disk(t), `"defaultTtl":-1,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`,
 		store.Options{Ranges: 1, ManualReaper: true},
-		func(e testdisk.Engine) engine.Engine { w = &updateSignalEngine{Engine: e}; return w })
+		func(e testdisk.Engine) engine.Engine { w = &updateCallSignalingEngine{Engine: e}; return w })
 	defer b.close()
 
 	body := func(id string, n int) []byte { return fmt.Appendf(nil, `{"id":%q,"pk":"x","u":%q,"n":%d}`, id, id, n) }
@@ -583,7 +584,7 @@ func TestReadsReturnDurableWrites(t *testing.T) {
 		_, err := b.c.Delete(b.ctx, pk("x"), "a", store.WriteOptions{})
 		return err
 	}
-	list := func(scope store.Scope) func() (string, error) {
+	list := func(scope store.PartitionScope) func() (string, error) {
 		return func() (string, error) {
 			page, _, err := b.c.List(b.ctx, store.ListOptions{Scope: scope})
 			text := ""
@@ -655,11 +656,13 @@ func TestReadsReturnDurableWrites(t *testing.T) {
 		{"read of a delete", upsert(1), remove, read, "", fault.CodeNotFound, false},
 		{"readmany of a replace", upsert(1), upsert(2), readMany, fresh, 0, false},
 		{"readmany of a delete", upsert(1), remove, readMany, "", 0, false},
-		{"list of an insert", nil, upsert(2), list(store.Scope{}), fresh, 0, false},
-		{"list of a replace", upsert(1), upsert(2), list(store.Scope{}), fresh, 0, false},
-		{"list of a delete", upsert(1), remove, list(store.Scope{}), "", 0, false},
-		{"list of a replace in a partition", upsert(1), upsert(2), list(store.Scope{Partition: pk("x")}), fresh, 0, false},
-		{"list of a delete in a partition", upsert(1), remove, list(store.Scope{Partition: pk("x")}), "", 0, false},
+		{"list of an insert", nil, upsert(2), list(store.PartitionScope{}), fresh, 0, false},
+		{"list of a replace", upsert(1), upsert(2), list(store.PartitionScope{}), fresh, 0, false},
+		{"list of a delete", upsert(1), remove, list(store.PartitionScope{}), "", 0, false},
+		{"list of a replace in a partition", upsert(1), upsert(2),
+			list(store.PartitionScope{Partition: pk("x")}), fresh, 0, false},
+		{"list of a delete in a partition", upsert(1), remove,
+			list(store.PartitionScope{Partition: pk("x")}), "", 0, false},
 		{"query of a replace", upsert(1), upsert(2), query, fresh, 0, false},
 		{"query of a delete", upsert(1), remove, query, "", 0, false},
 		{"create against an insert", nil, upsert(2), create("a", "other"), "", fault.CodeConflict, false},

@@ -21,7 +21,7 @@ import (
 // is ahead of the store. If the container's partition key is /id and pk is zero, the key is taken from the
 // id.
 func (c *Container) Read(ctx context.Context, pk definition.PartitionKey, id string,
-	o ReadOptions) (Item, Receipt, error) {
+	o ReadOptions) (Item, OperationReceipt, error) {
 	c.beginUse()
 	defer c.endUse()
 	pk, err := c.def.FullKey(pk, id)
@@ -41,7 +41,7 @@ func (c *Container) Read(ctx context.Context, pk definition.PartitionKey, id str
 	for again := true; again; {
 		st, now, _, gone := c.stateAndTime(ctx)
 		if gone != nil {
-			return Item{}, Receipt{}, gone
+			return Item{}, OperationReceipt{}, gone
 		}
 		s = st.RangeOf(p.EPK)
 		if err := c.checkSession(s, o.Session); err != nil {
@@ -55,12 +55,12 @@ func (c *Container) Read(ctx context.Context, pk definition.PartitionKey, id str
 	if err != nil {
 		return Item{}, c.receipt(s, value.ChargeNotFound), classify.ToFault(err)
 	}
-	r := Receipt{Range: s.ID, LSN: position, Charge: value.ChargeRead(len(it.Body()))}
+	r := OperationReceipt{Range: s.ID, LSN: position, Charge: value.ChargeRead(len(it.Body()))}
 	return it, r, transaction.CheckIfNoneMatch(o.IfNoneMatch, it)
 }
 
-func (c *Container) receipt(s *container.Partition, charge float64) Receipt {
-	return Receipt{Range: s.ID, LSN: c.position(s), Charge: charge}
+func (c *Container) receipt(s *container.Partition, charge float64) OperationReceipt {
+	return OperationReceipt{Range: s.ID, LSN: c.position(s), Charge: charge}
 }
 
 // position returns the highest LSN of a range that a read or a commit has shown to be durable. For a range
@@ -188,7 +188,8 @@ func (c *Container) absent(ctx context.Context, st *container.State, s *containe
 }
 
 // ReadMany reads items by their keys, in the order of keys. Items that do not exist are left out.
-func (c *Container) ReadMany(ctx context.Context, keys []Key, o ReadOptions) ([]Item, Receipt, error) {
+func (c *Container) ReadMany(ctx context.Context, keys []Key,
+	o ReadOptions) ([]Item, OperationReceipt, error) {
 	items := make([]Item, 0, len(keys))
 	total := c.refused()
 	total.Charge = 0
@@ -238,32 +239,32 @@ func (c *Container) ResolveRID(ctx context.Context, rid string) (Key, error) {
 // If the item exists, the receipt is zero. If it does not, the receipt is that of the named partition's
 // range, and o.Session is checked against that range.
 func (c *Container) ResolveRIDIn(ctx context.Context, pk definition.PartitionKey, rid string,
-	o ReadOptions) (Key, Receipt, error) {
+	o ReadOptions) (Key, OperationReceipt, error) {
 	key, err := c.ResolveRID(ctx, rid)
 	if err != nil && fault.ErrorCode(err) != fault.CodeNotFound {
-		return Key{}, Receipt{}, err
+		return Key{}, OperationReceipt{}, err
 	}
 	sent, bad := c.def.FullKey(pk, key.ID)
 	switch {
 	case bad != nil:
-		return Key{}, Receipt{}, bad
+		return Key{}, OperationReceipt{}, bad
 	case err != nil || !c.def.Matches(sent, key.Partition):
 		r, err := c.absentFrom(ctx, sent, o)
 		return Key{}, r, err
 	}
-	return key, Receipt{}, nil
+	return key, OperationReceipt{}, nil
 }
 
 // absentFrom returns the receipt and the error of a read of an item that does not exist in its partition:
 // CodeNotFound, or the error of a session token that this store cannot satisfy.
 func (c *Container) absentFrom(ctx context.Context, pk definition.PartitionKey,
-	o ReadOptions) (Receipt, error) {
+	o ReadOptions) (OperationReceipt, error) {
 	if err := c.checkPositions(ctx, o.Session); err != nil {
 		return c.refused(), err
 	}
 	st, _, _, err := c.stateAndTime(ctx)
 	if err != nil {
-		return Receipt{}, err
+		return OperationReceipt{}, err
 	}
 	s := st.RangeOf(c.items.Locate(pk, "").EPK)
 	if err := c.checkSession(s, o.Session); err != nil {

@@ -131,7 +131,7 @@ func (c *Container) sweep(ctx context.Context, s *container.Partition, limit int
 		}
 		out.Purged, out.More = out.Purged+n, more
 	}
-	// A pause, a delay or ReaperStarvation allows no more purges at the moment.
+	// A pause, a delay or PurgeRateLimit allows no more purges at the moment.
 	if c.reaping.used += out.Purged; h.room < limit && out.Purged == h.room {
 		out.More, out.Next = false, min(out.Next, h.again)
 	}

@@ -14,7 +14,7 @@ import (
 
 // Tests of behaviour that depends on purges can delay the purges: stop them (PauseReaper), run them a few
 // at a time (Reap with a limit), start them some time after the expiry (PurgeDelay), or limit their rate
-// (ReaperStarvation). PurgeDelay and ReaperStarvation are settings and survive a restart; a pause does not.
+// (PurgeRateLimit). PurgeDelay and PurgeRateLimit are settings and survive a restart; a pause does not.
 // None of this changes what readers see: an expired item is invisible at once, and its expiry is in the log
 // of expiries at once.
 
@@ -22,7 +22,7 @@ import (
 // purges for the reaper uses it; there is one at a time.
 type containerReaperState struct {
 	paused atomic.Bool
-	second int64 // the second in which used items were purged, for ReaperStarvation
+	second int64 // the second in which used items were purged, for PurgeRateLimit
 	used   int
 }
 
@@ -48,10 +48,10 @@ func (db *DB) PauseReaper(ctx context.Context, paused bool) error {
 func (db *DB) ReaperPaused() bool { return db.live().in.ReaperPaused() }
 
 // SweepNow purges everything that has expired by now, in every database by its own clock, and returns the
-// number of purged items. Items whose purge a test has delayed (PauseReaper, PurgeDelay, ReaperStarvation)
-// stay; Reap purges those too. Call SweepNow after moving a clock, to complete the consequences, including
-// the entries in the logs of expiries. Otherwise it only frees space and changes Metrics. If times to live
-// are changing to another property, SweepNow first completes that change.
+// number of purged items. Items whose purge a test has delayed (PauseReaper, PurgeDelay,
+// PurgeRateLimit) stay; Reap purges those too. Call SweepNow after moving a clock, to complete the
+// consequences, including the entries in the logs of expiries. Otherwise it only frees space and changes
+// Metrics. If times to live are changing to another property, SweepNow first completes that change.
 func (db *DB) SweepNow(ctx context.Context) (purged int, err error) {
 	if err := db.live().settleLives(ctx); err != nil {
 		return 0, err
@@ -166,7 +166,7 @@ func (c *Container) purgeLimitsFor(st *container.State, now int64, limit int, fo
 
 // starve returns how many more items, at most limit, the reaper may purge in the second now. The setting s
 // slows the reaper down for tests: to a number of items per second, or to times without requests.
-func (c *Container) starve(s *definition.ReaperStarvation, now int64, limit int) int {
+func (c *Container) starve(s *definition.PurgeRateLimit, now int64, limit int) int {
 	if s.PerSecond == 0 {
 		if c.ds.in.Working() > 0 {
 			return 0

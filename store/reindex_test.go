@@ -83,9 +83,9 @@ func TestReindexUnderWrites(t *testing.T) {
 
 // verifyMoment compares the index of every range with the documents, in one snapshot. Writes may be
 // running.
-func (g *indexRig) verifyMoment() {
+func (g *indexConsistencyFixture) verifyMoment() {
 	g.t.Helper()
-	err := g.c.withSources(context.Background(), Scope{},
+	err := g.c.withSources(context.Background(), PartitionScope{},
 		func(_ *scan.ResolvedScope, sources []*scan.Source, _ []*container.Partition) error {
 			for _, s := range sources {
 				g.verifySource(s)
@@ -196,7 +196,7 @@ func TestShapeLimit(t *testing.T) {
 		put(i)
 	}
 	g.check()
-	g.compareSources(Scope{})
+	g.compareSources(PartitionScope{})
 	for i := 0; i < view.MaxShapes; i += 7 {
 		if _, err := g.c.Delete(t.Context(),
 			definition.NewPartitionKey(jsondoc.StringValue(fmt.Sprint("p", i%4))), fmt.Sprint(i), WriteOptions{}); err != nil {
@@ -215,7 +215,7 @@ func TestShapeLimit(t *testing.T) {
 		put(view.MaxShapes + 100 + i)
 	}
 	g.check()
-	g.compareSources(Scope{})
+	g.compareSources(PartitionScope{})
 	if _, full := g.c.state.Load().Ranges[0].Shapes.LookUp(container.DocumentShapeHash{}); !full {
 		t.Error("there is room for more shapes")
 	}
@@ -225,7 +225,7 @@ func TestShapeLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	g.check()
-	g.compareSources(Scope{})
+	g.compareSources(PartitionScope{})
 	if err := g.db.Close(); err != nil {
 		t.Error(err)
 	}

@@ -57,7 +57,7 @@ func newResourceRig(t *testing.T, fs *testdisk.EngineStorage) *resourceRig {
 	return w
 }
 
-func (w *resourceRig) create(in store.Resources, body string) store.Resource {
+func (w *resourceRig) create(in store.ChildResources, body string) store.Resource {
 	w.t.Helper()
 	r, err := in.Create(w.ctx, []byte(body))
 	if err != nil {
@@ -66,7 +66,7 @@ func (w *resourceRig) create(in store.Resources, body string) store.Resource {
 	return r
 }
 
-func (w *resourceRig) permissions(user string) store.Resources {
+func (w *resourceRig) permissions(user string) store.ChildResources {
 	w.t.Helper()
 	p, err := w.d.Permissions(user)
 	if err != nil {
@@ -79,7 +79,7 @@ func (w *resourceRig) permissions(user string) store.Resources {
 func (w *resourceRig) every() string {
 	w.t.Helper()
 	out := ""
-	add := func(in store.Resources) {
+	add := func(in store.ChildResources) {
 		for _, r := range in.List() {
 			out += fmt.Sprintf("%s %s %s %s %d %s\n", r.ID, r.RID, r.Self, r.ETag, r.Timestamp, r.Body)
 		}
@@ -240,8 +240,12 @@ func TestResourceRules(t *testing.T) {
 	if _, _, err := w.c.Create(w.ctx, pk("a"), []byte(`{"id":"i","pk":"a"}`), store.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	create := func(in store.Resources, body string) error { _, err := in.Create(w.ctx, []byte(body)); return err }
-	replace := func(in store.Resources, id, body, etag string) error {
+	create := func(in store.ChildResources,
+		body string) error {
+		_, err := in.Create(w.ctx, []byte(body))
+		return err
+	}
+	replace := func(in store.ChildResources, id, body, etag string) error {
 		_, err := in.Replace(w.ctx, id, []byte(body), store.WriteOptions{IfMatch: etag})
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 
 // Resources returns the users or the client encryption keys of the database. k must be one of these kinds:
 // a database has no others.
-func (d *Database) Resources(k record.ResourceKind) Resources {
+func (d *Database) Resources(k record.ResourceKind) ChildResources {
 	return resource.Of(resourceCatalogAdapter{d.ds}, k, d.rec.Num, resource.ResourceOwner{
 		Database: d.rec.Num, Incarnation: d.ds.incarnation, Self: "dbs/" + d.RID() + "/",
 		Exists: func() bool { return d.ds.cat.names[d.rec.ID] == d },
@@ -27,12 +27,12 @@ func (d *Database) Resources(k record.ResourceKind) Resources {
 }
 
 // Permissions returns the permissions of one user. It fails with CodeNotFound if there is no such user.
-func (d *Database) Permissions(user string) (Resources, error) {
+func (d *Database) Permissions(user string) (ChildResources, error) {
 	return d.Resources(KindUser).Permissions(user)
 }
 
 // Resources returns the container's scripts of one kind.
-func (c *Container) Resources(k record.ResourceKind) Resources {
+func (c *Container) Resources(k record.ResourceKind) ChildResources {
 	return resource.Of(resourceCatalogAdapter{c.ds}, k, c.cid, resource.ResourceOwner{
 		Database: c.d.rec.Num, Incarnation: c.ds.incarnation, Self: c.self(),
 		Exists: func() bool { return c.ds.cat.cids[c.cid] == c },
@@ -114,7 +114,7 @@ func (c permissionTarget) Exists(ctx context.Context, pk definition.PartitionKey
 // and scripts. Databases and containers must be loaded before.
 func (ds *openDataset) loadResources(r engine.Reader, cat *catalog) error {
 	for k := range record.Kinds {
-		err := host.ScanRecords(r, record.Kinds[k].Record, func(key []byte, rec record.Resource) error {
+		err := host.ScanRecords(r, record.Kinds[k].Record, func(key []byte, rec record.SmallResource) error {
 			f, id, err := record.ParseKey(record.ResourceKind(k), key)
 			if err != nil {
 				return err

@@ -19,11 +19,11 @@ import (
 // ExecuteResult is the outcome of a stored procedure.
 type ExecuteResult struct {
 	Body []byte // JSON: the response that it has set; empty if none
-	Log  string // what it printed with console.log, with ExecuteOptions.Logging
+	Log  string // what it printed with console.log, with ProcedureExecutionOptions.Logging
 }
 
-// ExecuteOptions are the options of Execute.
-type ExecuteOptions struct {
+// ProcedureExecutionOptions are the options of Execute.
+type ProcedureExecutionOptions struct {
 	Logging bool // collect the procedure's output by console.log
 	// Range is the id of the partition range in which a system procedure (see IsSystemProcedure) runs if
 	// it has no partition key; each document that it writes then has its own key. Execute fails with
@@ -41,7 +41,7 @@ type ExecuteOptions struct {
 // has the details. CodeCanceled: it exceeded its time. CodeTooLarge: it exceeded the limit of its response or
 // its memory.
 func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id string, args []jsondoc.Value,
-	o ExecuteOptions) (ExecuteResult, Receipt, error) {
+	o ProcedureExecutionOptions) (ExecuteResult, OperationReceipt, error) {
 	if err := c.checkPositions(ctx, o.Session); err != nil {
 		return ExecuteResult{}, c.refused(), err
 	}
@@ -62,7 +62,7 @@ func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id 
 	}
 	var out script.ProcedureOrTriggerResult
 	var charge float64
-	var r Receipt
+	var r OperationReceipt
 	err = c.ds.db.heavy.WithScripts(ctx, c.ds.opts.QueryTime, func() (err error) {
 		r, err = c.update(ctx, at, func(t *transaction.Tx) error {
 			if err := c.checkSession(t.Range, o.Session); err != nil {
@@ -119,7 +119,7 @@ func IsSystemProcedure(id string) bool {
 
 // write carries out one operation in its own transaction, with the triggers that it names.
 func (c *Container) write(ctx context.Context, pk definition.PartitionKey,
-	op Operation) (Item, Receipt, error) {
+	op Operation) (Item, OperationReceipt, error) {
 	if len(op.PreTriggers)+len(op.PostTriggers) > 0 {
 		return c.writeTriggered(ctx, pk, op)
 	}
@@ -130,7 +130,7 @@ func (c *Container) write(ctx context.Context, pk definition.PartitionKey,
 // the document of the request, so the document is checked after it has run. A replace whose document cannot
 // be parsed fails without running any trigger.
 func (c *Container) writeTriggered(ctx context.Context, pk definition.PartitionKey,
-	op Operation) (Item, Receipt, error) {
+	op Operation) (Item, OperationReceipt, error) {
 	if err := c.ds.catchUp(ctx); err != nil {
 		return Item{}, c.refused(), err
 	}
@@ -157,7 +157,7 @@ func (c *Container) writeTriggered(ctx context.Context, pk definition.PartitionK
 	var done OperationResult
 	var reply []byte
 	var charge float64
-	var r Receipt
+	var r OperationReceipt
 	err = c.ds.db.heavy.WithScripts(ctx, c.ds.opts.QueryTime, func() (err error) {
 		r, err = c.updateConditional(
 			ctx,

@@ -60,7 +60,7 @@ func (b *testStore) trigger(id, body string) {
 // execute runs a stored procedure in the partition "a".
 func (b *testStore) execute(id string, args ...jsondoc.Value) (string, error) {
 	done, _, err := b.c.Execute(b.ctx, definition.NewPartitionKey(jsondoc.StringValue("a")), id, args,
-		store.ExecuteOptions{})
+		store.ProcedureExecutionOptions{})
 	return string(done.Body), err
 }
 
@@ -255,7 +255,7 @@ func TestScriptErrorCodes(t *testing.T) {
 	done := make(chan error)
 	go func() {
 		_, _, err := b.c.Execute(ctx, definition.NewPartitionKey(jsondoc.StringValue("a")), "forever", nil,
-			store.ExecuteOptions{})
+			store.ProcedureExecutionOptions{})
 		done <- err
 	}()
 	cancel()

@@ -67,7 +67,7 @@ func TestSearchWithAndWithoutIndexes(t *testing.T) {
 }
 
 // searches returns the results of several full-text and vector queries in all scopes.
-func (g *indexRig) searches() (answers []string) {
+func (g *indexConsistencyFixture) searches() (answers []string) {
 	g.t.Helper()
 	for _, scope := range g.scopes() {
 		for _, text := range []string{

@@ -27,8 +27,8 @@ func newServers(t *testing.T, spec string, ranges int) (b *testStore, other *tes
 
 // newServersOver opens two stores like newServers. The first uses the engine that watch returns, which can
 // observe its calls.
-func newServersOver(t *testing.T, spec string, ranges int, watch func(engine.Engine) engine.Engine) (b,
-	other *testStore) {
+func newServersOver(t *testing.T, spec string, ranges int,
+	watch func(engine.Engine) engine.Engine) (b, other *testStore) {
 	t.Helper()
 	o := store.Options{Ranges: ranges, ManualReaper: true}
 	var shared *sharedengine.SharedEngine
@@ -165,17 +165,18 @@ func TestContainerChangesOfSeveralStores(t *testing.T) {
 	})
 	each("split", `"changeFeedPolicy":{"retentionDuration":10}`, 1, func(t *testing.T, a, b *testStore) {
 		a.fill(40, 20)
-		want := len(b.items(store.Scope{}))
+		want := len(b.items(store.PartitionScope{}))
 		b.split("0", "")
 		a.doc("more", 0)
-		if got := len(b.items(store.Scope{})); want != 40 || got != 41 || len(a.items(store.Scope{})) != 41 {
+		if got := len(b.items(store.PartitionScope{})); want != 40 || got != 41 ||
+			len(a.items(store.PartitionScope{})) != 41 {
 			t.Errorf("%d, then %d items", want, got)
 		}
 		a.split("1", "")
 		if one, two := a.rangeIDs(), b.rangeIDs(); len(one) != 3 {
 			t.Errorf("ranges %v and %v", one, two)
 		}
-		if _, _, err := b.c.List(b.ctx, store.ListOptions{Scope: store.Scope{Range: "1"}}); !is(err,
+		if _, _, err := b.c.List(b.ctx, store.ListOptions{Scope: store.PartitionScope{Range: "1"}}); !is(err,
 			fault.CodeRangeGone) {
 			t.Errorf("a range that the other has split: %v", err)
 		}

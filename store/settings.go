@@ -55,7 +55,7 @@ func (c *Container) changeSettings(ctx context.Context,
 		return definition.ContainerSettings{}, err
 	}
 	return next, c.change(ctx, func(st container.State, now int64) (container.State, error) {
-		switch none := (definition.ExpirySinkReference{}); {
+		switch none := (definition.ExpiredItemSinkReference{}); {
 		case next.ExpirySink() == none:
 			st.Rec.MovesSince = 0
 		case st.Rec.Settings.ExpirySink() == none:
@@ -94,7 +94,7 @@ func (c *Container) checkSettings(s *definition.ContainerSettings) error {
 		return err
 	}
 	if s.ChangesTo != "" {
-		to := definition.ExpirySinkReference{Kind: definition.SinkQueue, Name: s.ChangesTo}
+		to := definition.ExpiredItemSinkReference{Kind: definition.SinkQueue, Name: s.ChangesTo}
 		if err := c.checkSink("changesTo", to); err != nil {
 			return err
 		}
@@ -113,7 +113,7 @@ func (c *Container) checkSettings(s *definition.ContainerSettings) error {
 
 // checkSink fails if the expiry sink of another tenant of the host (a queue or topic) does not exist, or
 // cannot take items. setting is the name of the setting, for the error.
-func (c *Container) checkSink(setting string, to definition.ExpirySinkReference) error {
+func (c *Container) checkSink(setting string, to definition.ExpiredItemSinkReference) error {
 	_, err := c.ds.in.Sink(tenantName, to.Kind, to.Name)
 	if err == nil {
 		return nil

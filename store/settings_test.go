@@ -29,7 +29,7 @@ func TestCeiling(t *testing.T) {
 			` __.createDocument(__.getSelfLink(), {id: 'procedure', pk: 'p', ttl: 51}, function (err) { if (err) throw err; }); }"}`)); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := b.c.Execute(b.ctx, pk("p"), "write", nil, store.ExecuteOptions{}); err != nil {
+	if _, _, err := b.c.Execute(b.ctx, pk("p"), "write", nil, store.ProcedureExecutionOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	patch, err := jsondoc.ParsePatch([]byte(`[{"op":"set","path":"/ttl","value":-1}]`))

@@ -72,7 +72,7 @@ type forkedDatabase struct {
 // its new owner.
 type copiedResourceFamily struct {
 	record.ResourceFamilyID
-	records []*record.Resource
+	records []*record.SmallResource
 }
 
 // readOnlySnapshotStore is the store in a copy of a snapshot. It is only read and never started.
@@ -172,7 +172,7 @@ func (b *forkedDatabase) number(next *host.CatalogTxn) {
 
 // addFamily copies the small resources of one kind and owner to another owner, with new numbers.
 func (b *forkedDatabase) addFamily(next *host.CatalogTxn, f record.ResourceFamilyID,
-	owner uint32) (records []*record.Resource) {
+	owner uint32) (records []*record.SmallResource) {
 	for _, rec := range b.from.ds.cat.resources.Members(f) {
 		fresh := *rec
 		fresh.Num = next.Number()

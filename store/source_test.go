@@ -26,9 +26,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// indexRig is a store with one container of random documents, for comparing the container's indexes with
-// its documents.
-type indexRig struct {
+// indexConsistencyFixture is a store with one container of random documents, for comparing the container's
+// indexes with its documents.
+type indexConsistencyFixture struct {
 	t     testing.TB
 	fs    *testdisk.EngineStorage
 	clock *ttl.VirtualClock
@@ -52,9 +52,10 @@ func indexPolicies() []string {
 	}
 }
 
-func newIndexRig(t testing.TB, seed uint64, ranges int, hierarchical bool, policy string) *indexRig {
+func newIndexRig(t testing.TB, seed uint64, ranges int, hierarchical bool,
+	policy string) *indexConsistencyFixture {
 	t.Helper()
-	g := &indexRig{t: t, fs: testdisk.NewCrashable(t),
+	g := &indexConsistencyFixture{t: t, fs: testdisk.NewCrashable(t),
 		clock: ttl.NewManual(time.Unix(1_800_000_000, 0)), r: rand.New(rand.NewPCG(seed, 1)), ids: 60}
 	g.open(ranges)
 	g.spec = definition.ContainerSpec{ID: "c", PartitionKey: definition.PartitionKeyDefinition{Paths: []string{"/pk"}, Kind: definition.KindHash, Version: 1 + int(seed%2)}}
@@ -76,7 +77,7 @@ func newIndexRig(t testing.TB, seed uint64, ranges int, hierarchical bool, polic
 }
 
 // setPolicy sets the indexing policy in g.spec, and turns TTL on unless the policy has no index.
-func (g *indexRig) setPolicy(policy string) {
+func (g *indexConsistencyFixture) setPolicy(policy string) {
 	p, err := index.Parse([]byte(policy))
 	if err != nil {
 		g.t.Fatal(err)
@@ -87,7 +88,7 @@ func (g *indexRig) setPolicy(policy string) {
 	}
 }
 
-func (g *indexRig) replace(policy string) {
+func (g *indexConsistencyFixture) replace(policy string) {
 	g.t.Helper()
 	g.setPolicy(policy)
 	if _, err := g.d.ReplaceContainer(context.Background(), "c", g.spec, WriteOptions{}); err != nil {
@@ -95,7 +96,7 @@ func (g *indexRig) replace(policy string) {
 	}
 }
 
-func (g *indexRig) open(ranges int) {
+func (g *indexConsistencyFixture) open(ranges int) {
 	g.t.Helper()
 	e, err := g.fs.Open(context.Background())
 	if err == nil {
@@ -107,7 +108,7 @@ func (g *indexRig) open(ranges int) {
 }
 
 // reopen opens the store again. If crash is set, it opens a copy of the disk as a crash leaves it.
-func (g *indexRig) reopen(crash bool) {
+func (g *indexConsistencyFixture) reopen(crash bool) {
 	g.t.Helper()
 	if crash {
 		fs := g.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: []int{0, 50, 100}[g.r.IntN(3)], RNG: g.r})
@@ -130,7 +131,7 @@ func (g *indexRig) reopen(crash bool) {
 	}
 }
 
-func (g *indexRig) check() {
+func (g *indexConsistencyFixture) check() {
 	g.t.Helper()
 	if err := g.db.Check(context.Background(), func(err error) bool { g.t.Error(err); return true }); err != nil {
 		g.t.Error(err)
@@ -159,7 +160,7 @@ func randomDocument(r *rand.Rand, n int) []byte {
 }
 
 // step performs one random operation on a document with a number in [from, to).
-func (g *indexRig) step(r *rand.Rand, from, to int) {
+func (g *indexConsistencyFixture) step(r *rand.Rand, from, to int) {
 	g.t.Helper()
 	n := from + r.IntN(to-from)
 	body := randomDocument(r, n)
@@ -176,13 +177,14 @@ func (g *indexRig) step(r *rand.Rand, from, to int) {
 }
 
 // scopes returns one scope of each kind.
-func (g *indexRig) scopes() []Scope {
-	list := []Scope{{}, {MinEPK: "10", MaxEPK: "2A"}, {MinEPK: "05C1", MaxEPK: "FF"}, {Range: "0"}}
+func (g *indexConsistencyFixture) scopes() []PartitionScope {
+	list := []PartitionScope{{}, {MinEPK: "10", MaxEPK: "2A"}, {MinEPK: "05C1", MaxEPK: "FF"}, {Range: "0"}}
 	if g.spec.PartitionKey.Kind == definition.KindMultiHash {
-		return append(list, Scope{Partition: definition.NewPartitionKey(jsondoc.StringValue("p1"))},
-			Scope{Partition: definition.NewPartitionKey(jsondoc.StringValue("p1"), jsondoc.StringValue("s2"))})
+		return append(list, PartitionScope{Partition: definition.NewPartitionKey(jsondoc.StringValue("p1"))},
+			PartitionScope{Partition: definition.NewPartitionKey(jsondoc.StringValue("p1"),
+				jsondoc.StringValue("s2"))})
 	}
-	return append(list, Scope{Partition: definition.NewPartitionKey(jsondoc.StringValue("p1"))})
+	return append(list, PartitionScope{Partition: definition.NewPartitionKey(jsondoc.StringValue("p1"))})
 }
 
 // TestScanSources checks that the data sources of queries (scan.Source) return the same documents as
@@ -224,7 +226,7 @@ func TestScanSources(t *testing.T) {
 
 // inScope reads every document by its key, and returns the rids of those in a scope, in the order of
 // ranges and rids.
-func (g *indexRig) inScope(scope Scope) (rids []uint64) {
+func (g *indexConsistencyFixture) inScope(scope PartitionScope) (rids []uint64) {
 	g.t.Helper()
 	st := g.c.state.Load()
 	byRange := map[string][]uint64{}
@@ -253,7 +255,7 @@ func (g *indexRig) inScope(scope Scope) (rids []uint64) {
 
 // compareSources compares the documents that the data sources of a scope return with those of point reads.
 // No writes may be running.
-func (g *indexRig) compareSources(scope Scope) {
+func (g *indexConsistencyFixture) compareSources(scope PartitionScope) {
 	g.t.Helper()
 	var seen []uint64
 	var counted int64
@@ -291,7 +293,7 @@ type sourceRow struct {
 
 // verifySource compares all index entries of a data source with its documents, and returns the live
 // documents.
-func (g *indexRig) verifySource(s *scan.Source) (live []sourceRow) {
+func (g *indexConsistencyFixture) verifySource(s *scan.Source) (live []sourceRow) {
 	g.t.Helper()
 	it := s.Scan(0)
 	for it.Next() {
@@ -347,7 +349,7 @@ func entryText(key []byte, rid uint64) string { return fmt.Sprintf("%x of %016x"
 
 // verifyTerms compares the index entries of a path with the values in the live documents: the terms, the
 // postings of each, and the documents without the path.
-func (g *indexRig) verifyTerms(s *scan.Source, p index.Path, live []sourceRow) {
+func (g *indexConsistencyFixture) verifyTerms(s *scan.Source, p index.Path, live []sourceRow) {
 	g.t.Helper()
 	var want []string
 	byKey := map[string][]uint64{}
@@ -408,7 +410,7 @@ type postingsIter interface {
 }
 
 // liveOf reads a posting list to its end, closes it and returns the rids of live documents.
-func (g *indexRig) liveOf(s *scan.Source, it postingsIter) (rids []uint64) {
+func (g *indexConsistencyFixture) liveOf(s *scan.Source, it postingsIter) (rids []uint64) {
 	for it.Next() {
 		_, ok, err := s.Fetch(it.RID())
 		if err != nil {
@@ -426,7 +428,8 @@ func (g *indexRig) liveOf(s *scan.Source, it postingsIter) (rids []uint64) {
 
 // verifyPostings compares a posting list with the wanted rids, by Next and by SeekGE. If exact is false,
 // the list may contain further rids.
-func (g *indexRig) verifyPostings(s *scan.Source, name string, open func() postingsIter, want []uint64,
+func (g *indexConsistencyFixture) verifyPostings(s *scan.Source, name string, open func() postingsIter,
+	want []uint64,
 	exact bool) {
 	g.t.Helper()
 	all := g.liveOf(s, open())
@@ -451,7 +454,7 @@ func (g *indexRig) verifyPostings(s *scan.Source, name string, open func() posti
 
 // verifyWalk compares the index entries in the interval [lo, hi) that belong to live documents with the
 // wanted ones, read forwards and backwards.
-func (g *indexRig) verifyWalk(s *scan.Source, lo, hi []byte, want []string) {
+func (g *indexConsistencyFixture) verifyWalk(s *scan.Source, lo, hi []byte, want []string) {
 	g.t.Helper()
 	var walks [2][]string
 	for i, reverse := range []bool{false, true} {
@@ -509,7 +512,7 @@ func TestComputedPropertiesInIndexes(t *testing.T) {
 	g.replace(`{"includedPaths":[{"path":"/lower/?"}],"excludedPaths":[{"path":"/*"}],"compositeIndexes":[[{"path":"/lower"},{"path":"/id"}]]}`)
 	lower := index.Path{{Name: "lower"}}
 	find := func() (usable bool, n int) {
-		err := g.c.withSources(t.Context(), Scope{},
+		err := g.c.withSources(t.Context(), PartitionScope{},
 			func(_ *scan.ResolvedScope, sources []*scan.Source, _ []*container.Partition) error {
 				usable = sources[0].Index().RangeIndexed(lower)
 				key, _ := sources[0].Index().Term(lower, jsondoc.StringValue("abc3"))

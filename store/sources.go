@@ -14,7 +14,7 @@ import (
 // withSources runs fn with a scan.Source for each partition range of the scope, in the order of the ranges,
 // and with these ranges. All sources read one snapshot. When withSources returns, everything that fn has read
 // is durable.
-func (c *Container) withSources(ctx context.Context, scope Scope,
+func (c *Container) withSources(ctx context.Context, scope PartitionScope,
 	fn func(*scan.ResolvedScope, []*scan.Source, []*container.Partition) error) error {
 	var sources []*scan.Source
 	var ranges []*container.Partition
@@ -65,7 +65,7 @@ func newSources(ranges []*container.Partition, indexed bool) []*scan.Source {
 }
 
 // scope finds the partition ranges and bounds of a Scope in the state st: see scan.Resolve.
-func (c *Container) scope(st *container.State, s Scope) (scan.ResolvedScope, error) {
+func (c *Container) scope(st *container.State, s PartitionScope) (scan.ResolvedScope, error) {
 	return scan.Resolve(c.viewState(st, 0), st.InFormer(s))
 }
 

@@ -73,7 +73,7 @@ func TestSplitDuringSettingChanges(t *testing.T) {
 		for range 30 {
 			w.step(false)
 		}
-		var wrecks []splitCrashDisk
+		var wrecks []splitCrashDiskCopy
 		for len(b.rangeIDs()) < 4 {
 			ids := b.rangeIDs()
 			_, err := b.during(s, ids[w.r.IntN(len(ids))], func(_ int, inside bool) {
@@ -82,7 +82,7 @@ func TestSplitDuringSettingChanges(t *testing.T) {
 				}
 				settle(b, s)
 				wreck := disk.CrashClone(vfs.CrashCloneCfg{})
-				wrecks = append(wrecks, splitCrashDisk{wreck, maps.Clone(w.want), w.latest})
+				wrecks = append(wrecks, splitCrashDiskCopy{wreck, maps.Clone(w.want), w.latest})
 			})
 			if err != nil && !is(err, fault.CodeConflict) {
 				t.Fatalf("seed %d: %v", seed, err)
@@ -105,8 +105,8 @@ func TestSplitDuringSettingChanges(t *testing.T) {
 	}
 }
 
-// splitCrashDisk is a copy of the disk after a crash during a split, with the items that must be on it.
-type splitCrashDisk struct {
+// splitCrashDiskCopy is a copy of the disk after a crash during a split, with the items that must be on it.
+type splitCrashDiskCopy struct {
 	disk *testdisk.EngineStorage
 	want map[string]string
 	now  time.Time
@@ -170,7 +170,7 @@ func TestRestoreBesideASplit(t *testing.T) {
 	for at := 0; ; at++ {
 		b, s := newSplitBench(t, testdisk.New(t))
 		b.make(60)
-		want := b.items(store.Scope{})
+		want := b.items(store.PartitionScope{})
 		if _, err := b.db.Snapshot(b.ctx, "before"); err != nil {
 			t.Fatal(err)
 		}
@@ -206,7 +206,7 @@ func TestRestoreBesideASplit(t *testing.T) {
 			if b.c, err = d.Container("c"); err != nil {
 				t.Fatal(err)
 			}
-			got := b.items(store.Scope{}) // with other etags after a restore
+			got := b.items(store.PartitionScope{}) // with other etags after a restore
 			if !slices.Equal(slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want))) {
 				t.Errorf("step %d, %q: %d items, not %d, or others", at, name, len(got), len(want))
 			}

@@ -41,7 +41,7 @@ func (b *testStore) fill(n, keys int) {
 }
 
 // items returns the JSON of all items in a scope, by id.
-func (b *testStore) items(scope store.Scope) map[string]string {
+func (b *testStore) items(scope store.PartitionScope) map[string]string {
 	b.t.Helper()
 	all := map[string]string{}
 	for o := (store.ListOptions{Scope: scope, MaxItems: 7}); ; {
@@ -74,12 +74,12 @@ func TestSplit(t *testing.T) {
 	for _, ranges := range []int{1, 3} {
 		b := newTestStore(t, `"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`, ranges)
 		b.fill(200, 50)
-		before := b.items(store.Scope{})
+		before := b.items(store.PartitionScope{})
 		r := rand.New(rand.NewPCG(uint64(ranges), 0))
 		for range 8 {
 			set := b.c.Ranges()
 			victim := set.Ranges[r.IntN(len(set.Ranges))]
-			held := b.items(store.Scope{Range: victim.ID})
+			held := b.items(store.PartitionScope{Range: victim.ID})
 			lower, upper := b.split(victim.ID, "")
 
 			after := b.c.Ranges()
@@ -95,14 +95,15 @@ func TestSplit(t *testing.T) {
 					lsn uint64
 					ok  bool
 				}{{victim.LSN, true}, {half.LSN + 1, false}} {
-					o := store.ListOptions{Scope: store.Scope{Range: half.ID},
+					o := store.ListOptions{Scope: store.PartitionScope{Range: half.ID},
 						Session: []store.SessionTokenEntry{{Range: victim.ID, LSN: s.lsn}}}
 					if _, _, err := b.c.List(b.ctx, o); s.ok && err != nil || !s.ok && !is(err, fault.CodeSessionNotAvailable) {
 						t.Errorf("range %s at the position %d of its parent: %v", half.ID, s.lsn, err)
 					}
 				}
 			}
-			halves := []map[string]string{b.items(store.Scope{Range: lower}), b.items(store.Scope{Range: upper})}
+			halves := []map[string]string{b.items(store.PartitionScope{Range: lower}),
+				b.items(store.PartitionScope{Range: upper})}
 			if n := len(halves[0]) - len(halves[1]); n < -16 || n > 16 {
 				t.Errorf("the halves have %d and %d items", len(halves[0]), len(halves[1]))
 			}
@@ -111,7 +112,7 @@ func TestSplit(t *testing.T) {
 					t.Errorf("%s became %q or %q", it, halves[0][id], halves[1][id])
 				}
 			}
-			if _, _, err := b.c.List(b.ctx, store.ListOptions{Scope: store.Scope{Range: victim.ID}}); !is(err, fault.CodeRangeGone) {
+			if _, _, err := b.c.List(b.ctx, store.ListOptions{Scope: store.PartitionScope{Range: victim.ID}}); !is(err, fault.CodeRangeGone) {
 				t.Errorf("the range that was split was read: %v", err)
 			}
 			if _, err := b.c.Split(b.ctx, victim.ID, ""); !is(err, fault.CodeRangeGone) {
@@ -119,7 +120,7 @@ func TestSplit(t *testing.T) {
 			}
 			checkClean(t, b.db)
 		}
-		for id, it := range b.items(store.Scope{}) {
+		for id, it := range b.items(store.PartitionScope{}) {
 			if before[id] != it {
 				t.Errorf("%s has become %s", before[id], it)
 			}
@@ -232,7 +233,7 @@ func TestSplitOfOneKey(t *testing.T) {
 	b.fill(20, 1)
 	for range 12 {
 		for _, id := range b.rangeIDs() {
-			if n := len(b.items(store.Scope{Range: id})); n == 20 {
+			if n := len(b.items(store.PartitionScope{Range: id})); n == 20 {
 				b.split(id, "")
 			} else if n != 0 {
 				t.Fatalf("range %s has %d of 20 documents", id, n)
@@ -270,11 +271,11 @@ func TestSplitKeepsGhostsInvisible(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		want := b.items(store.Scope{})
+		want := b.items(store.PartitionScope{})
 		for range 4 {
 			b.split(b.rangeIDs()[0], "")
 		}
-		if got := b.items(store.Scope{}); len(got) != 50 || len(want) != 50 {
+		if got := b.items(store.PartitionScope{}); len(got) != 50 || len(want) != 50 {
 			t.Errorf("%d items were alive, now %d", len(want), len(got))
 		}
 		purged, err := b.db.SweepNow(b.ctx)
@@ -338,7 +339,7 @@ func TestReadsAndWritesDuringSplit(t *testing.T) {
 			id += p.String()
 			body := fmt.Appendf(nil, `{"id":%q,"pk":%s,"n":%d}`, id, strings.Trim(p.String(), "[]"), counts[id]+1)
 			var it store.Item
-			var receipt store.Receipt
+			var receipt store.OperationReceipt
 			var err error
 			switch {
 			case counts[id] == 0:
@@ -366,7 +367,8 @@ func TestReadsAndWritesDuringSplit(t *testing.T) {
 					t.Errorf("the rid of %s leads to %s, %v", id, key.ID, err)
 				}
 				page, _, err := b.c.Query(b.ctx, store.QueryRequest{Text: "SELECT VALUE c.n FROM c WHERE c.id = '" + id + "'",
-					ListOptions: store.ListOptions{Scope: store.Scope{Partition: p}, Session: session}})
+					ListOptions: store.ListOptions{Scope: store.PartitionScope{Partition: p},
+						Session: session}})
 				if err != nil || len(page.Rows) != 1 || string(page.Rows[0]) != fmt.Sprint(counts[id]) {
 					t.Errorf("%s was found as %s, %v", body, page.Rows, err)
 				}
@@ -381,7 +383,7 @@ func TestReadsAndWritesDuringSplit(t *testing.T) {
 				return
 			}
 			n := gjson.ParseBytes(page.Rows[0]).Int()
-			list := int64(len(b.items(store.Scope{})))
+			list := int64(len(b.items(store.PartitionScope{})))
 			if n < low || list < n {
 				t.Errorf("%d items, then %d, then %d in a list", low, n, list)
 				return

@@ -18,7 +18,7 @@ func TestCountsAfterRandomOperations(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(racetest.Campaign(4, 2)) {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
-			h := &countRig{testStore: newQueryBench(t, store.Options{Ranges: 1 + int(seed%2)}, false,
+			h := &countQueryFixture{testStore: newQueryBench(t, store.Options{Ranges: 1 + int(seed%2)}, false,
 				`"defaultTtl":20`), r: rand.New(rand.NewPCG(seed, 1))}
 			defer h.close()
 			for i := range 300 {
@@ -32,20 +32,20 @@ func TestCountsAfterRandomOperations(t *testing.T) {
 	}
 }
 
-// countRig is a testStore whose documents have a property g with one of three values.
-type countRig struct {
+// countQueryFixture is a testStore whose documents have a property g with one of three values.
+type countQueryFixture struct {
 	*testStore
 	r *rand.Rand
 }
 
 // write stores the i-th document, sometimes with a ttl of its own.
-func (h *countRig) write(i int) {
+func (h *countQueryFixture) write(i int) {
 	own := [...]string{"", "", `,"ttl":-1`, `,"ttl":3`, `,"ttl":40`}[h.r.IntN(5)]
 	h.put(fmt.Sprintf(`{"id":"%d","pk":"p%d","g":%d%s}`, i, i%5, h.r.IntN(3), own))
 }
 
 // step performs one random operation on the documents, the clock or the settings.
-func (h *countRig) step() {
+func (h *countQueryFixture) step() {
 	i := h.r.IntN(300)
 	p := pk(fmt.Sprint("p", i%5))
 	var err error
@@ -84,7 +84,7 @@ func (h *countRig) step() {
 }
 
 // compare runs the counting queries several times each, and compares their results with the documents.
-func (h *countRig) compare() {
+func (h *countQueryFixture) compare() {
 	h.t.Helper()
 	var n [3]int
 	for _, d := range h.documents(h.c) {

@@ -23,7 +23,7 @@ func TestTimelines(t *testing.T) {
 	datatest.Walk(t, "testdata/timelines", timeline)
 }
 
-func timeline(t *testing.T, d *datatest.Case) string {
+func timeline(t *testing.T, d *datatest.TestFileCommand) string {
 	if d.Cmd != "timeline" {
 		return d.Unknown()
 	}
@@ -32,7 +32,7 @@ func timeline(t *testing.T, d *datatest.Case) string {
 		d.Fatalf("%v", err)
 	}
 	h := metamorphic.History{Steps: steps,
-		Config: metamorphic.HistoryContainerConfig{Kind: d.String("kind", metamorphic.V2),
+		Config: metamorphic.TestedContainerConfig{Kind: d.String("kind", metamorphic.V2),
 			Ranges:  int(d.Int("ranges", 1)),
 			Default: d.String("default", "off"), Unique: d.Flag("unique")}}
 
@@ -43,7 +43,7 @@ func timeline(t *testing.T, d *datatest.Case) string {
 			if reopen == metamorphic.Always && i != len(d.Input)%len(sweeps) {
 				continue // opening is what takes the time: once for each timeline, beside one of the sweeps
 			}
-			m := metamorphic.HistoryConditions{Sweep: sweep, Reopen: reopen, Ranges: h.Config.Ranges}
+			m := metamorphic.HistoryRunConditions{Sweep: sweep, Reopen: reopen, Ranges: h.Config.Ranges}
 			got := play(d, m.Apply(h, rand.New(rand.NewPCG(1, 1))), onDisk(t))
 			if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")); diff != "" {
 				t.Errorf("%s: sweeps: %s, reopens: %s: the answers differ (-without +with):\n%s", d.Pos,
@@ -59,7 +59,7 @@ func timeline(t *testing.T, d *datatest.Case) string {
 
 // play performs the steps of a history and returns their results, one per line. Steps without a result are
 // left out.
-func play(d *datatest.Case, h metamorphic.History, open metamorphic.SubjectOpener) string {
+func play(d *datatest.TestFileCommand, h metamorphic.History, open metamorphic.SubjectOpener) string {
 	sub, err := open(h.Config)
 	if err != nil {
 		d.Fatalf("%v", err)

@@ -28,7 +28,8 @@ import (
 
 // DeletePartition deletes all items of one partition key, which must be complete, in one step and whatever
 // their number. Their space is freed in the background.
-func (c *Container) DeletePartition(ctx context.Context, pk definition.PartitionKey) (Receipt, error) {
+func (c *Container) DeletePartition(ctx context.Context,
+	pk definition.PartitionKey) (OperationReceipt, error) {
 	c.beginUse()
 	defer c.endUse()
 	if pk.IsZero() {

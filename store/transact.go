@@ -43,7 +43,7 @@ type Transaction struct {
 //
 // CodeTooLarge: the transaction writes more than 16 MB.
 func (c *Container) Transact(ctx context.Context, pk definition.PartitionKey,
-	fn func(*Transaction) error) (Receipt, error) {
+	fn func(*Transaction) error) (OperationReceipt, error) {
 	key, err := c.def.FullKey(pk, "")
 	if err != nil {
 		return c.refused(), err
@@ -142,7 +142,7 @@ func (x *Transaction) Query(q QueryRequest) (QueryPage, error) {
 	if err := x.halted(); err != nil {
 		return QueryPage{}, err
 	}
-	q.Scope = Scope{Partition: x.key}
+	q.Scope = PartitionScope{Partition: x.key}
 	page, err := x.c.queryIn(x.ctx, x.t, q)
 	x.charge += value.ChargeRows(page.Stats)
 	return QueryPage{Rows: page.Rows, Continuation: page.Cursor, Stats: page.Stats}, classify.ToFault(err)
@@ -168,8 +168,8 @@ func (c *Container) PartitionKeyOf(document []byte) definition.PartitionKey {
 }
 
 // queryIn returns one page of a query over a logical partition. It sees the writes of transaction t.
-func (c *Container) queryIn(ctx context.Context, t *transaction.Tx, q QueryRequest) (page query.Page,
-	err error) {
+func (c *Container) queryIn(ctx context.Context, t *transaction.Tx,
+	q QueryRequest) (page query.Page, err error) {
 	plan, err := query.Prepare(q.Text, q.Parameters, c.items.QueryInfo(t.State))
 	if err != nil {
 		return page, err
@@ -184,7 +184,7 @@ func (c *Container) queryIn(ctx context.Context, t *transaction.Tx, q QueryReque
 	env := query.NewEnv(c.queryTime, c.ds.in.Elapsed())
 	env.UDF = udfs.Call
 	defer c.ds.db.memory.Attach(&env)()
-	page, err = plan.Run(ctx, []query.Source{src}, env,
+	page, err = plan.Run(ctx, []query.DocumentSource{src}, env,
 		query.RunOptions{MaxItems: q.MaxItems, MaxBytes: MaxPageBytes, Cursor: q.Continuation,
 			Scope: sp.Name()})
 	udfs.Close()

@@ -24,7 +24,7 @@ import (
 // golden table: see package roundtrips.
 func TestRoundTrips(t *testing.T) {
 	t.Parallel()
-	datatest.Run(t, "testdata/trips.txt", func(t *testing.T, c *datatest.Case) string {
+	datatest.Run(t, "testdata/trips.txt", func(t *testing.T, c *datatest.TestFileCommand) string {
 		ranges, err := strconv.Atoi(c.KV["ranges"])
 		if err != nil || c.Cmd != "trips" {
 			t.Fatalf("%s: trips ranges=n", c.Pos)
@@ -193,7 +193,8 @@ func (tr *operationRoundTripCounter) reads() {
 		return err
 	})
 	tr.row("list one partition", func() error {
-		_, _, err := tr.b.c.List(tr.b.ctx, store.ListOptions{Scope: store.Scope{Partition: tripKey(3)}})
+		_, _, err := tr.b.c.List(tr.b.ctx,
+			store.ListOptions{Scope: store.PartitionScope{Partition: tripKey(3)}})
 		return err
 	})
 	for _, n := range []int{10, 100} {
@@ -321,7 +322,7 @@ func (tr *operationRoundTripCounter) answers() (all []string) {
 		`SELECT c.id FROM c ORDER BY c.text`,
 		`SELECT c.id FROM c ORDER BY c.none DESC`,
 	} {
-		for _, scope := range []store.Scope{{}, {Partition: tripKey(3)}} {
+		for _, scope := range []store.PartitionScope{{}, {Partition: tripKey(3)}} {
 			for token, more := "", true; more; more = token != "" {
 				o := store.ListOptions{MaxItems: page, Continuation: token, Scope: scope}
 				p, _, err := b.c.Query(b.ctx, store.QueryRequest{Text: text, ListOptions: o})

@@ -11,25 +11,25 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// checkedRead is one read by a test: what was known about the items before it, and which items it
+// expiryBoundaryTestRead is one read by a test: what was known about the items before it, and which items it
 // returned.
-type checkedRead struct {
+type expiryBoundaryTestRead struct {
 	y      *expiryBoundaryRig
 	how    string
 	before int64
-	known  [plots]knownLifetime
+	known  [plots]lifetimeKnownBeforeRead
 	shown  [plots]bool
 	open   int64 // shown items that nothing can be said of: leased ones that were just being written
 }
 
-// knownLifetime holds the values of a expiryBoundaryKey at the beginning of a read.
-type knownLifetime struct{ writes, until, dead int64 }
+// lifetimeKnownBeforeRead holds the values of an expiryBoundaryKey at the beginning of a read.
+type lifetimeKnownBeforeRead struct{ writes, until, dead int64 }
 
-func (g *checkedRead) begin() {
+func (g *expiryBoundaryTestRead) begin() {
 	g.open = 0
 	for i := range g.known {
 		p := &g.y.plots[i]
-		g.known[i] = knownLifetime{p.writes.Load(), p.until.Load(), p.dead.Load()}
+		g.known[i] = lifetimeKnownBeforeRead{p.writes.Load(), p.until.Load(), p.dead.Load()}
 		g.shown[i] = false
 	}
 	g.before = g.y.now()
@@ -37,13 +37,13 @@ func (g *checkedRead) begin() {
 
 // settled reports whether the i-th expiryBoundaryKey was not written between the beginning of the read and
 // now, so that its known lifetime applies to what the read returned.
-func (g *checkedRead) settled(i int) bool {
+func (g *expiryBoundaryTestRead) settled(i int) bool {
 	return g.known[i].writes%2 == 0 && g.known[i].writes == g.y.plots[i].writes.Load()
 }
 
 // show records that the read has returned an item, and fails the test if the item had expired before the
 // read. Unless the item is leased, its expiry follows from its body and ts.
-func (g *checkedRead) show(body jsondoc.Value, ts int64) {
+func (g *expiryBoundaryTestRead) show(body jsondoc.Value, ts int64) {
 	i, err := strconv.Atoi(body.Member("id").Str())
 	if err != nil || g.shown[i] {
 		g.y.t.Errorf("%s: shown twice, or wrong: %s (%v)", g.how, body.Raw(), err)
@@ -69,7 +69,7 @@ func (g *checkedRead) show(body jsondoc.Value, ts int64) {
 
 // end checks that the read has returned all live items of a partition, or of all partitions if partition
 // is negative.
-func (g *checkedRead) end(partition int) {
+func (g *expiryBoundaryTestRead) end(partition int) {
 	after := g.y.now()
 	var judged, shown int64
 	for i := range g.known {
@@ -89,7 +89,7 @@ func (g *checkedRead) end(partition int) {
 
 // count adds a read to the statistics of the test: judged items, of which shown were returned. after is
 // the second at the end of the read.
-func (g *checkedRead) count(judged, shown, after int64) {
+func (g *expiryBoundaryTestRead) count(judged, shown, after int64) {
 	judged, shown = judged-g.open, shown-g.open
 	g.y.judged.Add(judged)
 	g.y.shown.Add(shown)
@@ -102,7 +102,7 @@ func (g *checkedRead) count(judged, shown, after int64) {
 // read reads the items again and again until the test ends, by each kind of read in turn, and checks each
 // result.
 func (y *expiryBoundaryRig) read(seed uint64) {
-	g := &checkedRead{y: y}
+	g := &expiryBoundaryTestRead{y: y}
 	r := rand.New(rand.NewPCG(seed, 6))
 	latest, versions := store.ChangesStart{}, store.ChangesStart{Now: true}
 	ways := []struct {
@@ -137,20 +137,20 @@ func (y *expiryBoundaryRig) read(seed uint64) {
 }
 
 // scope returns the scope of a partition, or that of the whole container if partition is negative.
-func scope(partition int) store.Scope {
+func scope(partition int) store.PartitionScope {
 	if partition < 0 {
-		return store.Scope{}
+		return store.PartitionScope{}
 	}
-	return store.Scope{Partition: pk(strconv.Itoa(partition))}
+	return store.PartitionScope{Partition: pk(strconv.Itoa(partition))}
 }
 
-func (g *checkedRead) point(p *expiryBoundaryKey) error {
+func (g *expiryBoundaryTestRead) point(p *expiryBoundaryKey) error {
 	dead, writes, until, before := p.dead.Load(), p.writes.Load(), p.until.Load(), g.y.now()
 	it, _, err := g.y.c.Read(g.y.ctx, pk(p.partition), p.id, store.ReadOptions{})
 	after := g.y.now()
 	switch {
 	case err == nil && (p.kind != leased || writes%2 != 0 || writes != p.writes.Load()):
-		g.before, g.shown, g.known, g.open = before, [plots]bool{}, [plots]knownLifetime{}, 0
+		g.before, g.shown, g.known, g.open = before, [plots]bool{}, [plots]lifetimeKnownBeforeRead{}, 0
 		g.show(jsondoc.Of(it.Body()), it.Timestamp())
 		g.count(1, 1, after)
 		return nil
@@ -161,7 +161,7 @@ func (g *checkedRead) point(p *expiryBoundaryKey) error {
 	return nil
 }
 
-func (g *checkedRead) many(partition int) error {
+func (g *expiryBoundaryTestRead) many(partition int) error {
 	var keys []store.Key
 	for i := range g.y.plots {
 		if p := &g.y.plots[i]; partition < 0 || i%partitions == partition {
@@ -173,13 +173,13 @@ func (g *checkedRead) many(partition int) error {
 	return g.items(items, partition, err)
 }
 
-func (g *checkedRead) list(partition int) error {
+func (g *expiryBoundaryTestRead) list(partition int) error {
 	g.begin()
 	page, _, err := g.y.c.List(g.y.ctx, store.ListOptions{Scope: scope(partition), MaxItems: -1})
 	return g.items(page.Items, partition, err)
 }
 
-func (g *checkedRead) items(items []store.Item, partition int, err error) error {
+func (g *expiryBoundaryTestRead) items(items []store.Item, partition int, err error) error {
 	if err != nil {
 		return err
 	}
@@ -190,7 +190,7 @@ func (g *checkedRead) items(items []store.Item, partition int, err error) error 
 	return nil
 }
 
-func (g *checkedRead) query(text string, partition int) error {
+func (g *expiryBoundaryTestRead) query(text string, partition int) error {
 	g.begin()
 	page, _, err := g.y.c.Query(g.y.ctx,
 		store.QueryRequest{Text: text, ListOptions: store.ListOptions{Scope: scope(partition), MaxItems: -1}})
@@ -210,7 +210,7 @@ func (g *checkedRead) query(text string, partition int) error {
 
 // total counts the items by a query. The count must be at least the number of items that were alive during
 // the whole query, and at most that of items that were alive at some time of it.
-func (g *checkedRead) total(partition int) error {
+func (g *expiryBoundaryTestRead) total(partition int) error {
 	g.begin()
 	page, _, err := g.y.c.Query(g.y.ctx, store.QueryRequest{Text: "SELECT VALUE COUNT(1) FROM c",
 		ListOptions: store.ListOptions{Scope: scope(partition)}})
@@ -238,7 +238,7 @@ func (g *checkedRead) total(partition int) error {
 	return nil
 }
 
-func (g *checkedRead) feed(partition int) error {
+func (g *expiryBoundaryTestRead) feed(partition int) error {
 	g.begin()
 	page, _, err := g.y.c.Changes(g.y.ctx, store.ChangesRequest{Scope: scope(partition), MaxItems: -1})
 	if err != nil {
@@ -253,7 +253,7 @@ func (g *checkedRead) feed(partition int) error {
 
 // follow reads the next page of a change feed and advances the position at. The feed of latest versions
 // must contain live items only, and that of all versions no expiry before its time.
-func (g *checkedRead) follow(at *store.ChangesStart, mode store.ChangeMode) error {
+func (g *expiryBoundaryTestRead) follow(at *store.ChangesStart, mode store.ChangeMode) error {
 	g.begin()
 	page, _, err := g.y.c.Changes(g.y.ctx, store.ChangesRequest{Mode: mode, Start: *at, MaxItems: -1})
 	if mode == store.AllVersions && is(err, fault.CodeBadRequest) { // it fell behind the retention
@@ -292,7 +292,7 @@ func (g *checkedRead) follow(at *store.ChangesStart, mode store.ChangeMode) erro
 
 // batch reads items by a batch and checks the results: an item of one partition if atomic, or else all
 // items of the partition, or of all partitions if partition is negative.
-func (g *checkedRead) batch(partition int, atomic bool) error {
+func (g *expiryBoundaryTestRead) batch(partition int, atomic bool) error {
 	var ops []store.Operation
 	for i := range g.y.plots {
 		if p := &g.y.plots[i]; partition < 0 || i%partitions == partition {

@@ -200,7 +200,7 @@ func (y *expiryBoundaryRig) use(r *rand.Rand, p *expiryBoundaryKey) {
 		it, _, err = y.c.Create(y.ctx, pk(p.partition), body, store.WriteOptions{})
 		found = is(err, fault.CodeConflict)
 	case metamorphic.Upsert:
-		var receipt store.Receipt
+		var receipt store.OperationReceipt
 		it, receipt, err = y.c.Upsert(y.ctx, pk(p.partition), body, store.WriteOptions{})
 		found = !receipt.Inserted
 	case metamorphic.Replace:

@@ -74,10 +74,10 @@ func TestTTLChangeOfDefault(t *testing.T) {
 			}
 		}
 		look := func(ch *defaultTTLChange, second int64, changed bool) {
-			want := map[string]visibleItem{}
+			want := map[string]expectedVisibleItem{}
 			for i, own := range kinds {
 				if !ch.dead(own, second, changed) {
-					want[ids[i]] = visibleItem{ttl: own}
+					want[ids[i]] = expectedVisibleItem{ttl: own}
 				}
 			}
 			g.alive(ch.String(), ch.c, ids, want)

@@ -12,36 +12,36 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// ghostCase is a partition with one ghost: an item that has expired and may not have been purged yet.
-type ghostCase struct {
+// expiredItem is a partition with one ghost: an item that has expired and may not have been purged yet.
+type expiredItem struct {
 	*ttlSuiteRig
 	pk        definition.PartitionKey
 	name      string
 	etag, rid string
 }
 
-func (h *ghostCase) body(id, unique string) []byte {
+func (h *expiredItem) body(id, unique string) []byte {
 	return fmt.Appendf(nil, `{"id":%q,"pk":%q,"u":%q}`, id, h.name, unique)
 }
 
-func (h *ghostCase) read(match string) error {
+func (h *expiredItem) read(match string) error {
 	_, _, err := h.c.Read(h.ctx, h.pk, "ghost", store.ReadOptions{IfNoneMatch: match})
 	return err
 }
 
-func (h *ghostCase) replace(match string) error {
+func (h *expiredItem) replace(match string) error {
 	_, _, err := h.c.Replace(h.ctx, h.pk, "ghost", h.body("ghost", "taken"),
 		store.WriteOptions{IfMatch: match})
 	return err
 }
 
-func (h *ghostCase) patch(match string) error {
+func (h *expiredItem) patch(match string) error {
 	_, _, err := h.c.Patch(h.ctx, h.pk, "ghost", *patchOf(h.t, `{"op":"set","path":"/v","value":2}`),
 		store.WriteOptions{IfMatch: match})
 	return err
 }
 
-func (h *ghostCase) remove(match string) error {
+func (h *expiredItem) remove(match string) error {
 	_, err := h.c.Delete(h.ctx, h.pk, "ghost", store.WriteOptions{IfMatch: match})
 	return err
 }
@@ -49,19 +49,19 @@ func (h *ghostCase) remove(match string) error {
 var errOldItem = errors.New("it is the old item still")
 
 // fresh returns err, or an error if it is the expired item and not a new one.
-func (h *ghostCase) fresh(it store.Item, err error) error {
+func (h *expiredItem) fresh(it store.Item, err error) error {
 	if err == nil && (it.RID() == h.rid || it.ETag() == h.etag) {
 		return errOldItem
 	}
 	return err
 }
 
-func (h *ghostCase) create(id, unique string) error {
+func (h *expiredItem) create(id, unique string) error {
 	it, _, err := h.c.Create(h.ctx, h.pk, h.body(id, unique), store.WriteOptions{})
 	return h.fresh(it, err)
 }
 
-func (h *ghostCase) upsert(o store.WriteOptions) error {
+func (h *expiredItem) upsert(o store.WriteOptions) error {
 	it, receipt, err := h.c.Upsert(h.ctx, h.pk, h.body("ghost", "taken"), o)
 	if err == nil && !receipt.Inserted {
 		return errOldItem
@@ -70,9 +70,10 @@ func (h *ghostCase) upsert(o store.WriteOptions) error {
 }
 
 // none runs a query and returns an error if it has a row other than the count 0.
-func (h *ghostCase) none(text string) error {
+func (h *expiredItem) none(text string) error {
 	page, _, err := h.c.Query(h.ctx,
-		store.QueryRequest{Text: text, ListOptions: store.ListOptions{Scope: store.Scope{Partition: h.pk}}})
+		store.QueryRequest{Text: text,
+			ListOptions: store.ListOptions{Scope: store.PartitionScope{Partition: h.pk}}})
 	if err == nil && len(page.Rows) > 0 && string(page.Rows[0]) != "0" {
 		return fmt.Errorf("%s: %s", text, page.Rows)
 	}
@@ -81,7 +82,7 @@ func (h *ghostCase) none(text string) error {
 
 // batch runs an atomic batch that includes an operation of the given kind on the expired item. It checks
 // that nothing takes effect, and returns the operation's error.
-func (h *ghostCase) batch(kind store.OperationKind) error {
+func (h *expiredItem) batch(kind store.OperationKind) error {
 	ops := []store.Operation{{Kind: store.OperationCreate, ID: "other", Body: h.body("other", "else")},
 		{Kind: kind, ID: "ghost", Body: h.body("ghost", "taken")},
 		{Kind: store.OperationRead, ID: "other"}}
@@ -108,12 +109,12 @@ func (h *ghostCase) batch(kind store.OperationKind) error {
 var ghostRows = []struct {
 	name string
 	code fault.Code
-	do   func(h *ghostCase) error
+	do   func(h *expiredItem) error
 }{
-	{"point read", fault.CodeNotFound, func(h *ghostCase) error { return h.read("") }},
-	{"read If-None-Match its etag", fault.CodeNotFound, func(h *ghostCase) error { return h.read(h.etag) }},
-	{"read If-None-Match anything", fault.CodeNotFound, func(h *ghostCase) error { return h.read("*") }},
-	{"read of many", 0, func(h *ghostCase) error {
+	{"point read", fault.CodeNotFound, func(h *expiredItem) error { return h.read("") }},
+	{"read If-None-Match its etag", fault.CodeNotFound, func(h *expiredItem) error { return h.read(h.etag) }},
+	{"read If-None-Match anything", fault.CodeNotFound, func(h *expiredItem) error { return h.read("*") }},
+	{"read of many", 0, func(h *expiredItem) error {
 		items, _, err := h.c.ReadMany(h.ctx, []store.Key{{Partition: h.pk, ID: "ghost"}}, store.ReadOptions{})
 		if len(items) > 0 {
 			return errOldItem
@@ -121,71 +122,71 @@ var ghostRows = []struct {
 		return err
 	}},
 	{"read by resource id", fault.CodeNotFound,
-		func(h *ghostCase) error { _, err := h.c.ResolveRID(h.ctx, h.rid); return err }},
-	{"list", 0, func(h *ghostCase) error {
-		page, _, err := h.c.List(h.ctx, store.ListOptions{Scope: store.Scope{Partition: h.pk}})
+		func(h *expiredItem) error { _, err := h.c.ResolveRID(h.ctx, h.rid); return err }},
+	{"list", 0, func(h *expiredItem) error {
+		page, _, err := h.c.List(h.ctx, store.ListOptions{Scope: store.PartitionScope{Partition: h.pk}})
 		if len(page.Items) > 0 {
 			return errOldItem
 		}
 		return err
 	}},
-	{"replace under another id", fault.CodeNotFound, func(h *ghostCase) error {
+	{"replace under another id", fault.CodeNotFound, func(h *expiredItem) error {
 		_, _, err := h.c.Replace(h.ctx, h.pk, "ghost", h.body("other", "else"), store.WriteOptions{})
 		return err
 	}},
-	{"latest feed", 0, func(h *ghostCase) error {
-		page, _, err := h.c.Changes(h.ctx, store.ChangesRequest{Scope: store.Scope{Partition: h.pk}})
+	{"latest feed", 0, func(h *expiredItem) error {
+		page, _, err := h.c.Changes(h.ctx, store.ChangesRequest{Scope: store.PartitionScope{Partition: h.pk}})
 		if len(page.Changes) > 0 {
 			return errOldItem
 		}
 		return err
 	}},
-	{"query of all", 0, func(h *ghostCase) error { return h.none("SELECT * FROM c") }},
-	{"query by id", 0, func(h *ghostCase) error { return h.none("SELECT * FROM c WHERE c.id = 'ghost'") }},
-	{"query by index", 0, func(h *ghostCase) error {
+	{"query of all", 0, func(h *expiredItem) error { return h.none("SELECT * FROM c") }},
+	{"query by id", 0, func(h *expiredItem) error { return h.none("SELECT * FROM c WHERE c.id = 'ghost'") }},
+	{"query by index", 0, func(h *expiredItem) error {
 		return h.none("SELECT VALUE c.u FROM c WHERE c.u = 'taken'")
 	}},
-	{"query in order", 0, func(h *ghostCase) error { return h.none("SELECT TOP 1 * FROM c ORDER BY c.u") }},
-	{"COUNT", 0, func(h *ghostCase) error { return h.none("SELECT VALUE COUNT(1) FROM c") }},
-	{"COUNT by index", 0, func(h *ghostCase) error {
+	{"query in order", 0, func(h *expiredItem) error { return h.none("SELECT TOP 1 * FROM c ORDER BY c.u") }},
+	{"COUNT", 0, func(h *expiredItem) error { return h.none("SELECT VALUE COUNT(1) FROM c") }},
+	{"COUNT by index", 0, func(h *expiredItem) error {
 		return h.none("SELECT VALUE COUNT(1) FROM c WHERE c.u = 'taken'")
 	}},
-	{"MAX", 0, func(h *ghostCase) error { return h.none("SELECT VALUE MAX(c.u) FROM c") }},
-	{"DISTINCT", 0, func(h *ghostCase) error { return h.none("SELECT DISTINCT VALUE c.u FROM c") }},
-	{"GROUP BY", 0, func(h *ghostCase) error { return h.none("SELECT c.u, COUNT(1) AS n FROM c GROUP BY c.u") }},
-	{"replace", fault.CodeNotFound, func(h *ghostCase) error { return h.replace("") }},
-	{"replace If-Match its etag", fault.CodeNotFound, func(h *ghostCase) error { return h.replace(h.etag) }},
+	{"MAX", 0, func(h *expiredItem) error { return h.none("SELECT VALUE MAX(c.u) FROM c") }},
+	{"DISTINCT", 0, func(h *expiredItem) error { return h.none("SELECT DISTINCT VALUE c.u FROM c") }},
+	{"GROUP BY", 0, func(h *expiredItem) error { return h.none("SELECT c.u, COUNT(1) AS n FROM c GROUP BY c.u") }},
+	{"replace", fault.CodeNotFound, func(h *expiredItem) error { return h.replace("") }},
+	{"replace If-Match its etag", fault.CodeNotFound, func(h *expiredItem) error { return h.replace(h.etag) }},
 	{"replace If-Match another", fault.CodeNotFound,
-		func(h *ghostCase) error { return h.replace(`"00000000-0000-0000-0000-000000000000"`) }},
-	{"patch", fault.CodeNotFound, func(h *ghostCase) error { return h.patch("") }},
+		func(h *expiredItem) error { return h.replace(`"00000000-0000-0000-0000-000000000000"`) }},
+	{"patch", fault.CodeNotFound, func(h *expiredItem) error { return h.patch("") }},
 	{"patch If-Match another", fault.CodeNotFound,
-		func(h *ghostCase) error { return h.patch(`"00000000-0000-0000-0000-000000000000"`) }},
-	{"delete", fault.CodeNotFound, func(h *ghostCase) error { return h.remove("") }},
+		func(h *expiredItem) error { return h.patch(`"00000000-0000-0000-0000-000000000000"`) }},
+	{"delete", fault.CodeNotFound, func(h *expiredItem) error { return h.remove("") }},
 	{"delete If-Match another", fault.CodeNotFound,
-		func(h *ghostCase) error { return h.remove(`"00000000-0000-0000-0000-000000000000"`) }},
+		func(h *expiredItem) error { return h.remove(`"00000000-0000-0000-0000-000000000000"`) }},
 	{"lease", fault.CodeNotFound,
-		func(h *ghostCase) error { _, err := h.c.Lease(h.ctx, h.pk, "ghost", 5); return err }},
+		func(h *expiredItem) error { _, err := h.c.Lease(h.ctx, h.pk, "ghost", 5); return err }},
 	{"release of a lease", fault.CodeNotFound,
-		func(h *ghostCase) error { return h.c.ReleaseLease(h.ctx, h.pk, "ghost") }},
-	{"create with its id", 0, func(h *ghostCase) error { return h.create("ghost", "taken") }},
-	{"create with its unique key", 0, func(h *ghostCase) error { return h.create("heir", "taken") }},
-	{"create beside it", 0, func(h *ghostCase) error { return h.create("heir", "free") }},
-	{"upsert", 0, func(h *ghostCase) error { return h.upsert(store.WriteOptions{}) }},
+		func(h *expiredItem) error { return h.c.ReleaseLease(h.ctx, h.pk, "ghost") }},
+	{"create with its id", 0, func(h *expiredItem) error { return h.create("ghost", "taken") }},
+	{"create with its unique key", 0, func(h *expiredItem) error { return h.create("heir", "taken") }},
+	{"create beside it", 0, func(h *expiredItem) error { return h.create("heir", "free") }},
+	{"upsert", 0, func(h *expiredItem) error { return h.upsert(store.WriteOptions{}) }},
 	{"upsert If-Match its etag", 0,
-		func(h *ghostCase) error { return h.upsert(store.WriteOptions{IfMatch: h.etag}) }},
-	{"upsert If-Match another", 0, func(h *ghostCase) error {
+		func(h *expiredItem) error { return h.upsert(store.WriteOptions{IfMatch: h.etag}) }},
+	{"upsert If-Match another", 0, func(h *expiredItem) error {
 		return h.upsert(store.WriteOptions{IfMatch: `"00000000-0000-0000-0000-000000000000"`})
 	}},
 	{"upsert If-None-Match anything", 0,
-		func(h *ghostCase) error { return h.upsert(store.WriteOptions{IfNoneMatch: "*"}) }},
-	{"batch with a read", fault.CodeNotFound, func(h *ghostCase) error { return h.batch(store.OperationRead) }},
+		func(h *expiredItem) error { return h.upsert(store.WriteOptions{IfNoneMatch: "*"}) }},
+	{"batch with a read", fault.CodeNotFound, func(h *expiredItem) error { return h.batch(store.OperationRead) }},
 	{"batch with a replace", fault.CodeNotFound,
-		func(h *ghostCase) error { return h.batch(store.OperationReplace) }},
-	{"batch with a patch", fault.CodeNotFound, func(h *ghostCase) error { return h.batch(store.OperationPatch) }},
+		func(h *expiredItem) error { return h.batch(store.OperationReplace) }},
+	{"batch with a patch", fault.CodeNotFound, func(h *expiredItem) error { return h.batch(store.OperationPatch) }},
 	{"batch with a delete", fault.CodeNotFound,
-		func(h *ghostCase) error { return h.batch(store.OperationDelete) }},
+		func(h *expiredItem) error { return h.batch(store.OperationDelete) }},
 	{"delete of its partition", 0,
-		func(h *ghostCase) error { _, err := h.c.DeletePartition(h.ctx, h.pk); return err }},
+		func(h *expiredItem) error { _, err := h.c.DeletePartition(h.ctx, h.pk); return err }},
 }
 
 // TestTTLGhost checks that each operation on an item expired by its own ttl or by the default has the same
@@ -198,9 +199,9 @@ func TestTTLGhost(t *testing.T) {
 			t.Run(fmt.Sprintf("%d seconds later by %s", later, by), func(t *testing.T) {
 				onFixtures(t, func(g *ttlSuiteRig) {
 					g.container("c", 5, `"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`)
-					haunts := make([]ghostCase, len(ghostRows))
+					haunts := make([]expiredItem, len(ghostRows))
 					for i, row := range ghostRows {
-						h := ghostCase{ttlSuiteRig: g, name: row.name, pk: pk(row.name)}
+						h := expiredItem{ttlSuiteRig: g, name: row.name, pk: pk(row.name)}
 						it, _, err := g.c.Create(g.ctx, h.pk,
 							fmt.Appendf(nil, `{"id":"ghost","pk":%q,"u":"taken"%s}`, row.name,
 								own), store.WriteOptions{})
@@ -250,40 +251,40 @@ func TestTTLGhostTakesSpace(t *testing.T) {
 var refreshes = []struct {
 	name  string
 	fresh bool
-	do    func(h *ghostCase) error
+	do    func(h *expiredItem) error
 }{
-	{"replace", true, func(h *ghostCase) error { return h.replace("") }},
-	{"upsert", true, func(h *ghostCase) error {
+	{"replace", true, func(h *expiredItem) error { return h.replace("") }},
+	{"upsert", true, func(h *expiredItem) error {
 		_, _, err := h.c.Upsert(h.ctx, h.pk, h.body("ghost", "taken"), store.WriteOptions{})
 		return err
 	}},
-	{"patch", true, func(h *ghostCase) error { return h.patch("") }},
-	{"patch to the ttl that it has", true, func(h *ghostCase) error {
+	{"patch", true, func(h *expiredItem) error { return h.patch("") }},
+	{"patch to the ttl that it has", true, func(h *expiredItem) error {
 		_, _, err := h.c.Patch(h.ctx, h.pk, "ghost", *patchOf(h.t, `{"op":"set","path":"/ttl","value":8}`),
 			store.WriteOptions{})
 		return err
 	}},
-	{"patch that takes the ttl away", true, func(h *ghostCase) error {
+	{"patch that takes the ttl away", true, func(h *expiredItem) error {
 		_, _, err := h.c.Patch(h.ctx, h.pk, "ghost", *patchOf(h.t, `{"op":"remove","path":"/ttl"}`),
 			store.WriteOptions{})
 		return err
 	}},
-	{"batch", true, func(h *ghostCase) error { return h.within(true) }},
-	{"bulk", true, func(h *ghostCase) error { return h.within(false) }},
+	{"batch", true, func(h *expiredItem) error { return h.within(true) }},
+	{"bulk", true, func(h *expiredItem) error { return h.within(false) }},
 	{"delete and create", true,
-		func(h *ghostCase) error { return errors.Join(h.remove(""), h.create("ghost", "taken")) }},
-	{"point read", false, func(h *ghostCase) error { return h.read("") }},
-	{"query", false, func(h *ghostCase) error { _, err := h.query(); return err }},
-	{"feed", false, func(h *ghostCase) error {
-		_, _, err := h.c.Changes(h.ctx, store.ChangesRequest{Scope: store.Scope{Partition: h.pk}})
+		func(h *expiredItem) error { return errors.Join(h.remove(""), h.create("ghost", "taken")) }},
+	{"point read", false, func(h *expiredItem) error { return h.read("") }},
+	{"query", false, func(h *expiredItem) error { _, err := h.query(); return err }},
+	{"feed", false, func(h *expiredItem) error {
+		_, _, err := h.c.Changes(h.ctx, store.ChangesRequest{Scope: store.PartitionScope{Partition: h.pk}})
 		return err
 	}},
-	{"batch with a read", false, func(h *ghostCase) error {
+	{"batch with a read", false, func(h *expiredItem) error {
 		_, _, err := h.c.Batch(h.ctx, h.pk, []store.Operation{{Kind: store.OperationRead, ID: "ghost"}},
 			store.BatchOptions{Atomic: true})
 		return err
 	}},
-	{"refused replace", false, func(h *ghostCase) error {
+	{"refused replace", false, func(h *expiredItem) error {
 		if err := h.replace(`"00000000-0000-0000-0000-000000000000"`); !is(err,
 			fault.CodePreconditionFailed) {
 			return fmt.Errorf("not refused: %w", err)
@@ -291,21 +292,21 @@ var refreshes = []struct {
 		return nil
 	}},
 	{"lease that is over in time", false,
-		func(h *ghostCase) error { _, err := h.c.Lease(h.ctx, h.pk, "ghost", 2); return err }},
-	{"another indexing policy", false, func(h *ghostCase) error {
+		func(h *expiredItem) error { _, err := h.c.Lease(h.ctx, h.pk, "ghost", 2); return err }},
+	{"another indexing policy", false, func(h *expiredItem) error {
 		_, err := h.d.ReplaceContainer(h.ctx, "c",
 			specOf(h.t, `"defaultTtl":8,"indexingPolicy":{"excludedPaths":[{"path":"/*"}]}`), store.WriteOptions{})
 		return err
 	}},
 }
 
-func (h *ghostCase) query() ([][]byte, error) {
+func (h *expiredItem) query() ([][]byte, error) {
 	page, _, err := h.c.Query(h.ctx, store.QueryRequest{Text: "SELECT * FROM c WHERE c.id = 'ghost'",
-		ListOptions: store.ListOptions{Scope: store.Scope{Partition: h.pk}}})
+		ListOptions: store.ListOptions{Scope: store.PartitionScope{Partition: h.pk}}})
 	return page.Rows, err
 }
 
-func (h *ghostCase) within(atomic bool) error {
+func (h *expiredItem) within(atomic bool) error {
 	ops := []store.Operation{{Kind: store.OperationReplace, ID: "ghost", Partition: h.pk,
 		Body: h.body("ghost", "taken")}}
 	out, _, err := h.c.Batch(h.ctx, h.pk, ops, store.BatchOptions{Atomic: atomic})
@@ -321,9 +322,9 @@ func TestTTLRefresh(t *testing.T) {
 	t.Parallel()
 	onFixtures(t, func(g *ttlSuiteRig) {
 		g.container("c", 8, "")
-		haunts := make([]ghostCase, len(refreshes))
+		haunts := make([]expiredItem, len(refreshes))
 		for i, row := range refreshes {
-			h := ghostCase{ttlSuiteRig: g, name: row.name, pk: pk(row.name)}
+			h := expiredItem{ttlSuiteRig: g, name: row.name, pk: pk(row.name)}
 			_, _, err := g.c.Create(g.ctx, h.pk, fmt.Appendf(nil, `{"id":"ghost","pk":%q,"ttl":8}`, row.name),
 				store.WriteOptions{})
 			g.must(err)
@@ -364,7 +365,7 @@ func TestTTLWholeSeconds(t *testing.T) {
 		g.put(g.c, "late", 1)
 		g.clock.Advance(99 * time.Millisecond)
 		g.settle()
-		g.alive("0.999", g.c, []string{"late"}, map[string]visibleItem{"late": {ttl: 1}})
+		g.alive("0.999", g.c, []string{"late"}, map[string]expectedVisibleItem{"late": {ttl: 1}})
 		g.clock.Advance(time.Millisecond)
 		g.settle()
 		g.alive("1.000", g.c, []string{"late"}, nil)

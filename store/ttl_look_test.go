@@ -11,9 +11,9 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// visibleItem is what reads must return of a live item: its _ts and the values "ttl" and "v" of its
+// expectedVisibleItem is what reads must return of a live item: its _ts and the values "ttl" and "v" of its
 // document; 0 means that there is none.
-type visibleItem struct{ ts, ttl, v int64 }
+type expectedVisibleItem struct{ ts, ttl, v int64 }
 
 // visibleItemsCheck reads a container by every kind of read. Each must return exactly the items in want.
 // keys are the items that are also read one by one.
@@ -21,12 +21,12 @@ type visibleItemsCheck struct {
 	ctx  context.Context
 	c    *store.Container
 	keys []metamorphic.ItemKey
-	want map[metamorphic.ItemKey]visibleItem
+	want map[metamorphic.ItemKey]expectedVisibleItem
 	got  map[metamorphic.ItemKey]bool // by the way that is under way
 }
 
 func lookAt(ctx context.Context, c *store.Container, keys []metamorphic.ItemKey,
-	want map[metamorphic.ItemKey]visibleItem) error {
+	want map[metamorphic.ItemKey]expectedVisibleItem) error {
 	l := visibleItemsCheck{ctx: ctx, c: c, keys: keys, want: want}
 	for _, way := range []struct {
 		name string
@@ -46,7 +46,7 @@ func lookAt(ctx context.Context, c *store.Container, keys []metamorphic.ItemKey,
 func (l *visibleItemsCheck) see(body jsondoc.Value, ts int64) error {
 	k := metamorphic.ItemKey{ID: body.Member("id").Str(), Partition: body.Member("pk").Str()}
 	want, alive := l.want[k]
-	switch got := (visibleItem{ts, int64(body.Member("ttl").Num()), int64(body.Member("v").Num())}); {
+	switch got := (expectedVisibleItem{ts, int64(body.Member("ttl").Num()), int64(body.Member("v").Num())}); {
 	case !alive:
 		return fmt.Errorf("%s is dead, and shows as %+v", k, got)
 	case got != want:

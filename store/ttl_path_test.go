@@ -101,7 +101,7 @@ func TestDryRunTTLPropertyPath(t *testing.T) {
 		if err != nil || !d.Exact || d.ToPath != path || d.FromPath != "" {
 			t.Fatalf("%v %+v", err, d)
 		}
-		counts := map[inspect.TTLChangeEffect]int64{inspect.EffectDies: 1, inspect.EffectSooner: 1,
+		counts := map[inspect.TTLChangeEffectOnItem]int64{inspect.EffectDies: 1, inspect.EffectSooner: 1,
 			inspect.EffectLater: 1, inspect.EffectNone: 2}
 		for effect := range inspect.TTLEffects {
 			if d.Effects[effect].Count != counts[effect] {
@@ -223,7 +223,7 @@ func TestImportWithTTLPropertyPath(t *testing.T) {
 	defer b.close()
 	b.countFrom("/base", 10)
 	put := func(body string, left time.Duration) error {
-		_, _, err := b.c.Import(b.ctx, pk("p"), []byte(body), store.ImportedItemTimestamp{ExpiresIn: left})
+		_, _, err := b.c.Import(b.ctx, pk("p"), []byte(body), store.ImportTimestampOptions{ExpiresIn: left})
 		return err
 	}
 	if err := put(`{"id":"a","pk":"p","base":1700000005}`, 4*time.Second); !is(err, fault.CodeBadRequest) {

@@ -124,13 +124,14 @@ func (g *ttlSuiteRig) put(c *store.Container, id string, own int64) {
 
 // alive checks by every kind of read that of the ids in among exactly those in want are live items, with
 // the given ttl and with _ts counted from the beginning of the test. row names the case.
-func (g *ttlSuiteRig) alive(row string, c *store.Container, among []string, want map[string]visibleItem) {
+func (g *ttlSuiteRig) alive(row string, c *store.Container, among []string,
+	want map[string]expectedVisibleItem) {
 	g.t.Helper()
 	var keys []metamorphic.ItemKey
 	for _, id := range among {
 		keys = append(keys, metamorphic.ItemKey{ID: id, Partition: "x"})
 	}
-	all := map[metamorphic.ItemKey]visibleItem{}
+	all := map[metamorphic.ItemKey]expectedVisibleItem{}
 	for id, it := range want {
 		it.ts += 1_700_000_000
 		all[metamorphic.ItemKey{ID: id, Partition: "x"}] = it
@@ -175,10 +176,10 @@ func TestTTLMatrix(t *testing.T) {
 				for _, second := range []int64{0, 1, 2, 3, 4, 5, 9, 10, 11, 24, 25, 26, maxLife - 1, maxLife,
 					maxLife + 1} {
 					g.until(second)
-					want := map[string]visibleItem{}
+					want := map[string]expectedVisibleItem{}
 					for i, life := range row.lives {
 						if life == 0 || second < life {
-							want[ids[i]] = visibleItem{ttl: owns[i]}
+							want[ids[i]] = expectedVisibleItem{ttl: owns[i]}
 						}
 					}
 					g.alive(t.Name(), g.c, ids, want)
@@ -225,7 +226,7 @@ func TestTTLRefused(t *testing.T) {
 				},
 				"import": func() error {
 					_, _, err := b.c.Import(b.ctx, pk("x"), fresh,
-						store.ImportedItemTimestamp{Age: time.Second})
+						store.ImportTimestampOptions{Age: time.Second})
 					return err
 				},
 				"patch": func() error {

@@ -231,9 +231,9 @@ func (s *timelineRig) step(e metamorphic.TimelineOperation) error {
 }
 
 func (s *timelineRig) look() error {
-	want := map[metamorphic.ItemKey]visibleItem{}
+	want := map[metamorphic.ItemKey]expectedVisibleItem{}
 	for k, it := range s.sim.All() {
-		want[k] = visibleItem{s.began + it.TS, it.TTL, int64(it.V)}
+		want[k] = expectedVisibleItem{s.began + it.TS, it.TTL, int64(it.V)}
 	}
 	if err := lookAt(s.ctx, s.c, s.keys, want); err != nil {
 		return err
@@ -243,7 +243,7 @@ func (s *timelineRig) look() error {
 
 // lookAhead checks that ExplainItem and Forecast report the expiry times of the simulation. alive are the
 // live items.
-func (s *timelineRig) lookAhead(alive map[metamorphic.ItemKey]visibleItem) error {
+func (s *timelineRig) lookAhead(alive map[metamorphic.ItemKey]expectedVisibleItem) error {
 	coming, next := int64(0), int64(0)
 	for _, k := range s.keys {
 		if k.ID == "" {
@@ -305,7 +305,7 @@ func (s *timelineRig) do(e metamorphic.TimelineOperation) (answer string, err er
 		_, _, err = s.c.Upsert(s.ctx, p, document(e, s.began), store.WriteOptions{})
 	case metamorphic.Import:
 		_, _, err = s.c.Import(s.ctx, p, document(e, s.began),
-			store.ImportedItemTimestamp{Age: time.Duration(e.Seconds) * time.Second})
+			store.ImportTimestampOptions{Age: time.Duration(e.Seconds) * time.Second})
 	case metamorphic.Replace:
 		_, _, err = s.c.Replace(s.ctx, p, id, document(e, s.began), store.WriteOptions{})
 	case metamorphic.Patch:

@@ -39,9 +39,9 @@ type WaitRequest struct {
 
 // WaitResult is the state when the wait ended.
 type WaitResult struct {
-	Expiry inspect.Expiry // of the item; for WaitQuiet only Now
-	LSN    uint64         // of the change, for WaitFeed
-	Change ChangeKind     // its kind, for WaitFeed; ChangeLatest if the feed has only latest versions
+	Expiry inspect.ItemExpiryExplanation // of the item; for WaitQuiet only Now
+	LSN    uint64                        // of the change, for WaitFeed
+	Change ChangeKind                    // for WaitFeed; ChangeLatest if the feed has only latest versions
 }
 
 // Wait waits until the condition is true. It sleeps until the container changes or its clock has reached

@@ -12,8 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/store/inspect"
 )
 
-// pendingWait is a call of Wait that is running in a goroutine.
-type pendingWait struct {
+// runningWaitCall is a call of Wait that is running in a goroutine.
+type runningWaitCall struct {
 	t    *testing.T
 	end  context.CancelFunc
 	done chan struct{}
@@ -21,9 +21,9 @@ type pendingWait struct {
 	err  error
 }
 
-func (b *testStore) wait(req store.WaitRequest) *pendingWait {
+func (b *testStore) wait(req store.WaitRequest) *runningWaitCall {
 	ctx, cancel := context.WithCancel(b.ctx)
-	w := &pendingWait{t: b.t, end: cancel, done: make(chan struct{})}
+	w := &runningWaitCall{t: b.t, end: cancel, done: make(chan struct{})}
 	go func() {
 		defer close(w.done)
 		w.out, w.err = b.c.Wait(ctx, req)
@@ -31,12 +31,12 @@ func (b *testStore) wait(req store.WaitRequest) *pendingWait {
 	return w
 }
 
-func (b *testStore) waitFor(what store.WaitCondition, id string) *pendingWait {
+func (b *testStore) waitFor(what store.WaitCondition, id string) *runningWaitCall {
 	return b.wait(store.WaitRequest{For: what, Key: store.Key{Partition: pk("p"), ID: id}})
 }
 
 // over waits until the call of Wait has returned, and returns its result. The test hangs if it never does.
-func (w *pendingWait) over() store.WaitResult {
+func (w *runningWaitCall) over() store.WaitResult {
 	w.t.Helper()
 	<-w.done
 	w.end()
@@ -48,7 +48,7 @@ func (w *pendingWait) over() store.WaitResult {
 
 // notYet cancels the call of Wait, and checks that it had not returned before and that the item has the
 // given state.
-func (w *pendingWait) notYet(state inspect.ItemState) {
+func (w *runningWaitCall) notYet(state inspect.ItemState) {
 	w.t.Helper()
 	w.end()
 	<-w.done

@@ -19,7 +19,7 @@ import (
 // Options.QueryTime. CodeUnavailable: another server has been splitting the range for Options.QueryTime.
 func (c *Container) update(ctx context.Context, p transaction.EncodedItemKey,
 	fn func(t *transaction.Tx) error) (
-	Receipt, error) {
+	OperationReceipt, error) {
 	c.beginUse()
 	defer c.endUse()
 	for {
@@ -42,12 +42,12 @@ func (c *Container) update(ctx context.Context, p transaction.EncodedItemKey,
 
 func (c *Container) tryUpdate(ctx context.Context, p transaction.EncodedItemKey,
 	fn func(t *transaction.Tx) error) (
-	Receipt, *transaction.BlockingExpiredItem, error) {
+	OperationReceipt, *transaction.BlockingExpiredItem, error) {
 	wait := &work.WriteWaitContext{Context: ctx, Limit: c.ds.opts.QueryTime}
 	defer wait.End()
 	st, _, err := c.enter(wait)
 	if err != nil {
-		return Receipt{}, nil, err
+		return OperationReceipt{}, nil, err
 	}
 	defer c.leave()
 	s := st.RangeOf(p.EPK)
@@ -67,7 +67,7 @@ func (c *Container) tryUpdate(ctx context.Context, p transaction.EncodedItemKey,
 		t.Finish()
 		return nil
 	}, append(p.Others, p.Point)...)
-	r := Receipt{Range: s.ID, Charge: value.ChargeFailure}
+	r := OperationReceipt{Range: s.ID, Charge: value.ChargeFailure}
 	if err == nil {
 		r.Lint = c.committed(t)
 	}
@@ -83,7 +83,7 @@ func (c *Container) tryUpdate(ctx context.Context, p transaction.EncodedItemKey,
 
 // writeOne carries out one operation in its own transaction, without triggers.
 func (c *Container) writeOne(ctx context.Context, pk definition.PartitionKey,
-	op Operation) (Item, Receipt, error) {
+	op Operation) (Item, OperationReceipt, error) {
 	var p *transaction.PreparedOperation
 	var err error
 	if late := c.large(ctx, weightOfOperation(&op), func() { p, err = c.prepare(pk, op) }); late != nil {
@@ -109,14 +109,14 @@ func (c *Container) writeOne(ctx context.Context, pk definition.PartitionKey,
 // keys in the same partition, and with CodeBadRequest or CodePartitionKeyMismatch for a document or key
 // that Cosmos DB refuses. The id and the unique keys of an expired item are free.
 func (c *Container) Create(ctx context.Context, pk definition.PartitionKey, body []byte,
-	o WriteOptions) (Item, Receipt, error) {
+	o WriteOptions) (Item, OperationReceipt, error) {
 	return c.write(ctx, pk, Operation{Kind: OperationCreate, Body: body, WriteOptions: o})
 }
 
-// Upsert replaces the item with the document's id and partition key, or creates it; Receipt.Inserted
+// Upsert replaces the item with the document's id and partition key, or creates it; OperationReceipt.Inserted
 // reports which.
 func (c *Container) Upsert(ctx context.Context, pk definition.PartitionKey, body []byte,
-	o WriteOptions) (Item, Receipt, error) {
+	o WriteOptions) (Item, OperationReceipt, error) {
 	return c.write(ctx, pk, Operation{Kind: OperationUpsert, Body: body, WriteOptions: o})
 }
 
@@ -125,14 +125,14 @@ func (c *Container) Upsert(ctx context.Context, pk definition.PartitionKey, body
 // becomes the item's id: CodeConflict if a live item has that id already. The partition key of an item
 // cannot change: CodePartitionKeyMismatch.
 func (c *Container) Replace(ctx context.Context, pk definition.PartitionKey, id string, body []byte,
-	o WriteOptions) (Item, Receipt, error) {
+	o WriteOptions) (Item, OperationReceipt, error) {
 	return c.write(ctx, pk, Operation{Kind: OperationReplace, ID: id, Body: body, WriteOptions: o})
 }
 
 // Delete removes a live item. It fails with CodeNotFound if there is none, and with CodePreconditionFailed
 // if o.IfMatch is another version's etag.
 func (c *Container) Delete(ctx context.Context, pk definition.PartitionKey, id string,
-	o WriteOptions) (Receipt, error) {
+	o WriteOptions) (OperationReceipt, error) {
 	_, r, err := c.write(ctx, pk, Operation{Kind: OperationDelete, ID: id, WriteOptions: o})
 	return r, err
 }
@@ -202,7 +202,7 @@ func (c *Container) expiresSoon(l ttl.Lifetime, now int64) bool {
 const reaperPatience = 5
 
 // refused returns the receipt of a request that failed before it reached a range.
-func (c *Container) refused() Receipt {
+func (c *Container) refused() OperationReceipt {
 	id, lsn := c.Position("")
-	return Receipt{Range: id, LSN: lsn, Charge: value.ChargeFailure}
+	return OperationReceipt{Range: id, LSN: lsn, Charge: value.ChargeFailure}
 }

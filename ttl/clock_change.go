@@ -15,7 +15,7 @@ type ClockChangeRequest struct {
 	Freeze  *bool          // true stops the clock; false lets a stopped clock continue from its time
 }
 
-// A InvalidClockChangeError is the error for an invalid ClockChangeRequest. Its text is for the client.
+// An InvalidClockChangeError is the error for an invalid ClockChangeRequest. Its text is for the client.
 type InvalidClockChangeError struct{ Reason string }
 
 func (e *InvalidClockChangeError) Error() string { return e.Reason }

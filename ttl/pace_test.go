@@ -8,7 +8,7 @@ import (
 )
 
 func TestPause(t *testing.T) {
-	datatest.Run(t, "testdata/pace.txt", func(t *testing.T, c *datatest.Case) string {
+	datatest.Run(t, "testdata/pace.txt", func(t *testing.T, c *datatest.TestFileCommand) string {
 		switch c.Cmd {
 		case "pause":
 			return ttl.Pause(c.Duration("took", 0), c.Duration("lasted", 0)).String()

@@ -4,35 +4,35 @@ package ttl
 // the document. When that changes, every item counts from another second. Expiry must stay final: an item
 // that had expired by the old second must not become live by the new one. Floors cannot ensure this,
 // because a floor compares only one kind of second. So the policy before the change, with its floors, is
-// kept as a PropertyEra until each of its items has been checked. An item that had expired at the end of the
-// era is marked Ended. Any other item counts anew, as an item of the next generation. Until an item is
+// kept as a StartPropertyEra until each of its items has been checked. An item that had expired at the end of
+// the era is marked Ended. Any other item counts anew, as an item of the next generation. Until an item is
 // rewritten, each reader computes the same result from the item's document.
 
-// A PropertyEra is a span of time in which the times to live of a container counted from the same property.
-// It ends with a change of the property.
-type PropertyEra struct {
+// A StartPropertyEra is a span of time in which the times to live of a container counted from the same
+// property. It ends with a change of the property.
+type StartPropertyEra struct {
 	Policy Policy `json:"policy"` // as of the end of the era
 	Until  int64  `json:"until"`  // the second of the change; the era's policy still applied in it
 }
 
 // Rebase is called when a container's times to live begin to count from another property, in second now. It
-// returns the first policy after the change, with the default next, and the PropertyEra that the change ends.
-// A now before p.ChangedAt counts as p.ChangedAt.
-func (p *Policy) Rebase(next Seconds, now int64) (Policy, PropertyEra) {
+// returns the first policy after the change, with the default next, and the StartPropertyEra that the change
+// ends. A now before p.ChangedAt counts as p.ChangedAt.
+func (p *Policy) Rebase(next Seconds, now int64) (Policy, StartPropertyEra) {
 	now = max(now, p.ChangedAt)
 	return Policy{Default: next, Generation: p.Generation + 1, ChangedAt: now, BasedAt: now},
-		PropertyEra{*p, now}
+		StartPropertyEra{*p, now}
 }
 
 // Holds reports whether an item with this life was written in or before this era, that is, before the change
 // of the ttlPropertyPath that ended the era.
-func (e *PropertyEra) Holds(l Lifetime) bool { return l.Generation <= e.Policy.Generation }
+func (e *StartPropertyEra) Holds(l Lifetime) bool { return l.Generation <= e.Policy.Generation }
 
 // Next returns the Lifetime that an item of the era has after the change of the property that ended the
 // era. If the item had expired before, it stays expired. Otherwise its time to live now counts from the
 // second base, or from its _ts if based is false. A lease of the item stays unchanged: it postpones expiry
 // but does not prevent it.
-func (e *PropertyEra) Next(l Lifetime, base int64, based bool) Lifetime {
+func (e *StartPropertyEra) Next(l Lifetime, base int64, based bool) Lifetime {
 	free := l
 	free.LeaseUntil = 0
 	if at, ok := e.Policy.ExpiresAt(free); ok && at <= e.Until {

@@ -7,7 +7,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TestNextEra checks PropertyEra.Next after Policy.Rebase, which makes times to live count from another
+// TestNextEra checks StartPropertyEra.Next after Policy.Rebase, which makes times to live count from another
 // property of documents. For items of each kind, alive or expired, it compares the Lifetime that an item
 // has after the change with the expected one.
 func TestNextEra(t *testing.T) {

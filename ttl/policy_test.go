@@ -29,7 +29,7 @@ import (
 //	at 20 expires a             what ExpiresAt says
 //	at 20 cutoffs | policy | active
 func TestTimelines(t *testing.T) {
-	datatest.Walk(t, "testdata/timelines", func(t *testing.T, c *datatest.Case) string {
+	datatest.Walk(t, "testdata/timelines", func(t *testing.T, c *datatest.TestFileCommand) string {
 		if c.Cmd != "timeline" {
 			return c.Unknown()
 		}
@@ -43,7 +43,7 @@ func TestTimelines(t *testing.T) {
 }
 
 type timelineCase struct {
-	c      *datatest.Case
+	c      *datatest.TestFileCommand
 	policy ttl.Policy
 	items  map[string]ttl.Lifetime
 	out    strings.Builder

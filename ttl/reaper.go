@@ -29,10 +29,11 @@ type SweepResult struct {
 type Sweeper interface {
 	// Ranges returns the current ranges to sweep.
 	Ranges(ctx context.Context) ([]SweepRange, error)
-	// Sweep removes at most limit expired items of r. While it reports More, each call must make
-	// progress, even if it purges nothing because the items that it checked are live. The result's Next,
-	// the time of the next sweep, may be too late if an item was written meanwhile: see Reaper.Wake. A range that no longer exists is not an error. If Sweep returns an error, nothing has
-	// been removed and SweepResult is ignored.
+	// Sweep removes at most limit expired items of r. While it reports More, each call must make progress,
+	// even if it purges nothing because the items that it checked are live. The result's Next, the time of
+	// the next sweep, may be too late if an item was written meanwhile: see Reaper.Wake. A range that no
+	// longer exists is not an error. If Sweep returns an error, nothing has been removed and SweepResult is
+	// ignored.
 	Sweep(ctx context.Context, r SweepRange, limit int) (SweepResult, error)
 	// Clock returns the clock that decides expiry in r; nil: the clock of the reaper's options.
 	Clock(r SweepRange) Clock

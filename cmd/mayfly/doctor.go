@@ -35,8 +35,8 @@ const (
 	findingFail = "fail"
 )
 
-// doctorResult is the result of one check of `mayfly doctor`.
-type doctorResult struct {
+// doctorCheckResult is the result of one check of `mayfly doctor`.
+type doctorCheckResult struct {
 	Check  string `json:"check"`
 	State  string `json:"state"`
 	Found  string `json:"found"`
@@ -74,7 +74,7 @@ func doctorCommand() *cobra.Command {
 		if err := printFindings(cmd.OutOrStdout(), c.JSON, list); err != nil {
 			return err
 		}
-		if slices.ContainsFunc(list, func(f doctorResult) bool { return f.State == findingFail }) {
+		if slices.ContainsFunc(list, func(f doctorCheckResult) bool { return f.State == findingFail }) {
 			return errCannotConnect
 		}
 		return nil
@@ -82,7 +82,7 @@ func doctorCommand() *cobra.Command {
 	return cmd
 }
 
-func printFindings(out io.Writer, asJSON bool, list []doctorResult) error {
+func printFindings(out io.Writer, asJSON bool, list []doctorCheckResult) error {
 	var text strings.Builder
 	width := 6
 	for _, f := range list {
@@ -95,7 +95,7 @@ func printFindings(out io.Writer, asJSON bool, list []doctorResult) error {
 		}
 	}
 	return cli.PrintResult(out, asJSON, strings.TrimSuffix(text.String(), "\n"),
-		map[string][]doctorResult{"checks": list})
+		map[string][]doctorCheckResult{"checks": list})
 }
 
 // doctor checks whether clients can connect to a server, for `mayfly doctor`.
@@ -118,19 +118,20 @@ func newDoctor(c *cli.ServerFlags, at *url.URL) *doctor {
 
 // examine runs the checks in the order in which a client would meet the problems. If the port does not
 // answer, the remaining checks are skipped.
-func (d *doctor) examine(ctx context.Context) []doctorResult {
-	list := []doctorResult{checkProxy(d.at.Hostname(), os.LookupEnv), d.within(ctx, d.checkPort)}
+func (d *doctor) examine(ctx context.Context) []doctorCheckResult {
+	list := []doctorCheckResult{checkProxy(d.at.Hostname(), os.LookupEnv), d.within(ctx, d.checkPort)}
 	if list[1].State == findingFail {
 		return list
 	}
-	for _, check := range []func(context.Context) doctorResult{d.checkHost, d.checkKey, d.checkTLS,
+	for _, check := range []func(context.Context) doctorCheckResult{d.checkHost, d.checkKey, d.checkTLS,
 		d.checkTrust} {
 		list = append(list, d.within(ctx, check))
 	}
 	return list
 }
 
-func (d *doctor) within(ctx context.Context, check func(context.Context) doctorResult) doctorResult {
+func (d *doctor) within(ctx context.Context,
+	check func(context.Context) doctorCheckResult) doctorCheckResult {
 	ctx, cancel := context.WithTimeout(ctx, doctorTime)
 	defer cancel()
 	return check(ctx)
@@ -138,7 +139,7 @@ func (d *doctor) within(ctx context.Context, check func(context.Context) doctorR
 
 // checkProxy looks for environment variables that make clients use a proxy for host. Go never uses a proxy
 // for localhost, but the SDKs of Python and JavaScript do. lookup has the meaning of os.LookupEnv.
-func checkProxy(host string, lookup func(string) (string, bool)) doctorResult {
+func checkProxy(host string, lookup func(string) (string, bool)) doctorCheckResult {
 	first := func(names ...string) (name, value string) {
 		for _, name := range names {
 			if value, ok := lookup(name); ok && value != "" {
@@ -149,36 +150,37 @@ func checkProxy(host string, lookup func(string) (string, bool)) doctorResult {
 	}
 	name, _ := first("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")
 	if name == "" {
-		return doctorResult{"proxy", findingOK, "no variable names a proxy", ""}
+		return doctorCheckResult{"proxy", findingOK, "no variable names a proxy", ""}
 	}
 	_, except := first("NO_PROXY", "no_proxy")
 	for _, e := range strings.Split(except, ",") {
 		e = strings.TrimPrefix(strings.TrimSpace(e), ".")
 		if e == "*" || e != "" && (strings.EqualFold(e, host) || strings.HasSuffix(host, "."+e)) {
-			return doctorResult{"proxy", findingOK, name + " is set, and NO_PROXY leaves " + host + " out",
+			return doctorCheckResult{"proxy", findingOK,
+				name + " is set, and NO_PROXY leaves " + host + " out",
 				""}
 		}
 	}
-	return doctorResult{"proxy", findingWarn, name + " is set: some clients ask the proxy for " + host,
+	return doctorCheckResult{"proxy", findingWarn, name + " is set: some clients ask the proxy for " + host,
 		"export NO_PROXY=" + strings.TrimPrefix(except+","+host, ",")}
 }
 
-func (d *doctor) checkPort(ctx context.Context) doctorResult {
+func (d *doctor) checkPort(ctx context.Context) doctorCheckResult {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", d.host)
 	var unknown *net.DNSError
 	switch {
 	case errors.As(err, &unknown):
-		return doctorResult{"port", findingFail, "no address is known for " + d.at.Hostname(),
+		return doctorCheckResult{"port", findingFail, "no address is known for " + d.at.Hostname(),
 			"name the server by localhost, or its name in the hosts file or the container network"}
 	case err != nil:
-		return doctorResult{"port", findingFail, "nothing answers at " + d.host + ": " + err.Error(),
+		return doctorCheckResult{"port", findingFail, "nothing answers at " + d.host + ": " + err.Error(),
 			"start `mayfly serve`, publish the port of a container, or give the right --url"}
 	}
 	found := "open at " + conn.RemoteAddr().String()
 	if err := conn.Close(); err != nil {
-		return doctorResult{"port", findingWarn, found + ", but " + err.Error(), ""}
+		return doctorCheckResult{"port", findingWarn, found + ", but " + err.Error(), ""}
 	}
-	return doctorResult{"port", findingOK, found, ""}
+	return doctorCheckResult{"port", findingOK, found, ""}
 }
 
 // get sends a request without a proxy and without checking the certificate, since other checks test these.
@@ -197,62 +199,63 @@ func (d *doctor) insecureTLS() *tls.Config {
 
 // checkHost checks that a Mayfly server answers at the URL and accepts its host name, and compares the
 // server's clock with this machine's.
-func (d *doctor) checkHost(ctx context.Context) doctorResult {
+func (d *doctor) checkHost(ctx context.Context) doctorCheckResult {
 	const check = "host"
 	req, err := http.NewRequest(http.MethodGet, strings.TrimSuffix(d.call.URL, "/")+"/_mayfly/livez", nil)
 	if err != nil {
-		return doctorResult{check, findingFail, err.Error(), "give a --url like http://localhost:8081"}
+		return doctorCheckResult{check, findingFail, err.Error(), "give a --url like http://localhost:8081"}
 	}
 	res, err := d.get(ctx, req)
 	if err != nil {
-		return doctorResult{check, findingFail, err.Error(), "is this the port of a Mayfly server?"}
+		return doctorCheckResult{check, findingFail, err.Error(), "is this the port of a Mayfly server?"}
 	}
 	defer res.Body.Close()
 	switch res.StatusCode {
 	case http.StatusOK:
 	case http.StatusForbidden, http.StatusMisdirectedRequest:
-		return doctorResult{check, findingFail, "the server does not answer to the name " + d.at.Hostname(),
+		return doctorCheckResult{check, findingFail,
+			"the server does not answer to the name " + d.at.Hostname(),
 			"start it with --san " + d.at.Hostname() + ", or call it localhost"}
 	default:
 		remedy := "another program has this port, or the server is starting: look into its log"
 		if strings.Trim(d.at.Path, "/") != "" {
 			remedy = "give the --url without the path: " + d.at.Scheme + "://" + d.at.Host
 		}
-		return doctorResult{check, findingFail, req.URL.Path + " answers " + res.Status, remedy}
+		return doctorCheckResult{check, findingFail, req.URL.Path + " answers " + res.Status, remedy}
 	}
 	date, err := http.ParseTime(res.Header.Get("Date"))
 	if err != nil {
-		return doctorResult{check, findingOK, "a server answers to " + d.at.Hostname(), ""}
+		return doctorCheckResult{check, findingOK, "a server answers to " + d.at.Hostname(), ""}
 	}
 	if off := (ttl.SystemClock{}).Now().Sub(date); off.Abs() > doctorSkew {
-		return doctorResult{check, findingFail,
+		return doctorCheckResult{check, findingFail,
 			"the clocks differ by " + off.Abs().Round(time.Second).String(),
 			"set the clock of this machine, or start the server with --no-clock-check"}
 	}
-	return doctorResult{check, findingOK,
+	return doctorCheckResult{check, findingOK,
 		"a server answers to " + d.at.Hostname() + "; its clock and this one agree", ""}
 }
 
-func (d *doctor) checkKey(ctx context.Context) doctorResult {
+func (d *doctor) checkKey(ctx context.Context) doctorCheckResult {
 	const check = "key"
 	req, err := d.call.Call(ctx, http.MethodGet, "dbs", nil)
 	if err != nil {
-		return doctorResult{check, findingFail, err.Error(),
+		return doctorCheckResult{check, findingFail, err.Error(),
 			"the key is base64; --key or MAYFLY_KEY gives it"}
 	}
 	res, err := d.get(ctx, req)
 	if err != nil {
-		return doctorResult{check, findingFail, err.Error(), "look into the server's log"}
+		return doctorCheckResult{check, findingFail, err.Error(), "look into the server's log"}
 	}
 	defer res.Body.Close()
 	switch {
 	case res.StatusCode == http.StatusOK:
-		return doctorResult{check, findingOK, "the server accepts it", ""}
+		return doctorCheckResult{check, findingOK, "the server accepts it", ""}
 	case res.StatusCode == http.StatusUnauthorized:
-		return doctorResult{check, findingFail, "the server has another key",
+		return doctorCheckResult{check, findingFail, "the server has another key",
 			"give the client the key that the server was started with (--key or MAYFLY_KEY)"}
 	}
-	return doctorResult{check, findingFail, "a signed request is answered " + res.Status,
+	return doctorCheckResult{check, findingFail, "a signed request is answered " + res.Status,
 		"look into the server's log"}
 }
 
@@ -267,39 +270,39 @@ func (d *doctor) handshake(ctx context.Context) (tls.ConnectionState, error) {
 	return state, conn.Close()
 }
 
-func (d *doctor) checkTLS(ctx context.Context) doctorResult {
+func (d *doctor) checkTLS(ctx context.Context) doctorCheckResult {
 	state, err := d.handshake(ctx)
 	if err != nil {
-		return doctorResult{"tls", findingFail, "no TLS at " + d.host + ": " + err.Error(),
+		return doctorCheckResult{"tls", findingFail, "no TLS at " + d.host + ": " + err.Error(),
 			"does something stand before the server that passes HTTP alone?"}
 	}
 	version := tls.VersionName(state.Version)
 	if state.NegotiatedProtocol == "" {
-		return doctorResult{"tls", findingWarn, version + ", but no protocol is agreed on (ALPN)",
+		return doctorCheckResult{"tls", findingWarn, version + ", but no protocol is agreed on (ALPN)",
 			"what stands before the server should pass TLS through: gRPC and HTTP/2 need ALPN"}
 	}
-	return doctorResult{"tls", findingOK, version + ", ALPN " + state.NegotiatedProtocol, ""}
+	return doctorCheckResult{"tls", findingOK, version + ", ALPN " + state.NegotiatedProtocol, ""}
 }
 
 // checkTrust verifies the certificate like a client that uses the system's trusted certificates.
-func (d *doctor) checkTrust(ctx context.Context) doctorResult {
+func (d *doctor) checkTrust(ctx context.Context) doctorCheckResult {
 	const check = "trust"
 	state, err := d.handshake(ctx)
 	if err != nil || len(state.PeerCertificates) == 0 {
-		return doctorResult{check, findingWarn, "there is no certificate to look at", ""}
+		return doctorCheckResult{check, findingWarn, "there is no certificate to look at", ""}
 	}
 	leaf, others := state.PeerCertificates[0], x509.NewCertPool()
 	for _, c := range state.PeerCertificates[1:] {
 		others.AddCert(c)
 	}
 	if err := leaf.VerifyHostname(d.at.Hostname()); err != nil {
-		return doctorResult{check, findingWarn, err.Error(),
+		return doctorCheckResult{check, findingWarn, err.Error(),
 			"start the server with --san " + d.at.Hostname()}
 	}
 	_, err = leaf.Verify(x509.VerifyOptions{Intermediates: others, CurrentTime: ttl.SystemClock{}.Now()})
 	if err != nil {
-		return doctorResult{check, findingWarn, "this system does not trust the certificate",
+		return doctorCheckResult{check, findingWarn, "this system does not trust the certificate",
 			"`mayfly cert trust` tells how; http:// needs no certificate"}
 	}
-	return doctorResult{check, findingOK, "this system trusts the certificate", ""}
+	return doctorCheckResult{check, findingOK, "this system trusts the certificate", ""}
 }

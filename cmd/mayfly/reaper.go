@@ -59,15 +59,15 @@ func reaperCommand() *cobra.Command {
 	return cmd
 }
 
-// reaperRequest is the HTTP request that `mayfly reaper` sends.
-type reaperRequest struct {
+// reaperCommandRequest is the HTTP request that `mayfly reaper` sends.
+type reaperCommandRequest struct {
 	method, path string
 	body         any  // nil: no body
 	purges       bool // the response contains the number of purged items
 	all          bool // it applies to all containers
 }
 
-func parseReaperArgs(args []string, all bool) (reaperRequest, error) {
+func parseReaperArgs(args []string, all bool) (reaperCommandRequest, error) {
 	verb, rest := "", args
 	if len(args) > 0 {
 		verb, rest = args[0], args[1:]
@@ -81,33 +81,35 @@ func parseReaperArgs(args []string, all bool) (reaperRequest, error) {
 	switch {
 	case verb == "" || (verb == "pause" || verb == "resume" || verb == "run") && len(rest) > 0:
 	case verb == "pause" || verb == "resume":
-		return reaperRequest{http.MethodPut, path, map[string]bool{"paused": verb == "pause"}, false,
+		return reaperCommandRequest{http.MethodPut, path, map[string]bool{"paused": verb == "pause"}, false,
 			all}, nil
 	case verb == "run":
-		return reaperRequest{http.MethodPost, path + "/run", nil, true, all}, nil
+		return reaperCommandRequest{http.MethodPost, path + "/run", nil, true, all}, nil
 	case verb == "step" && len(rest) == 0:
-		return reaperRequest{http.MethodPost, path + "/step", map[string]int{"items": 1}, true, false}, nil
+		return reaperCommandRequest{http.MethodPost, path + "/step", map[string]int{"items": 1}, true,
+			false}, nil
 	case verb == "step":
 		n, err := strconv.Atoi(rest[0])
 		if err != nil || n < 1 {
-			return reaperRequest{}, cli.Misuse("how many items to purge must be a number above 0, not " +
+			return reaperCommandRequest{}, cli.Misuse("how many items to purge must be a number above 0, not " +
 				rest[0])
 		}
-		return reaperRequest{http.MethodPost, path + "/step", map[string]int{"items": n}, true, false}, nil
+		return reaperCommandRequest{http.MethodPost, path + "/step", map[string]int{"items": n}, true,
+			false}, nil
 	case verb == "set" && len(rest) == 1:
 		if !json.Valid([]byte(rest[0])) {
-			return reaperRequest{}, cli.Misuse("this is not JSON: " + rest[0])
+			return reaperCommandRequest{}, cli.Misuse("this is not JSON: " + rest[0])
 		}
-		return reaperRequest{http.MethodPut, path, json.RawMessage(rest[0]), false, false}, nil
+		return reaperCommandRequest{http.MethodPut, path, json.RawMessage(rest[0]), false, false}, nil
 	}
 	if verb == "" {
-		return reaperRequest{http.MethodGet, path, nil, false, all}, nil
+		return reaperCommandRequest{http.MethodGet, path, nil, false, all}, nil
 	}
-	return reaperRequest{}, cli.Misuse("the reaper takes: pause, resume, run, step [ITEMS], set JSON")
+	return reaperCommandRequest{}, cli.Misuse("the reaper takes: pause, resume, run, step [ITEMS], set JSON")
 }
 
 // printReaper prints the server's response to the request of `mayfly reaper` as text.
-func printReaper(out io.Writer, o reaperRequest, answer json.RawMessage) error {
+func printReaper(out io.Writer, o reaperCommandRequest, answer json.RawMessage) error {
 	if o.purges {
 		var p laboratory.PurgeItemsResult
 		if err := json.Unmarshal(answer, &p); err != nil {

@@ -71,7 +71,7 @@ type serveCommandState struct {
 	log   *slog.Logger
 
 	listeners []net.Listener
-	bus       *servicebusPortsAndConfig // nil: Service Bus is off
+	bus       *boundServiceBusPortsAndConfig // nil: Service Bus is off
 	probes    probe.Server
 	seed      *seed.Seed // nil: no seed is given
 	server    *product.Server
@@ -103,7 +103,7 @@ func (s *serveCommandState) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	if s.flags.servicebus.on {
-		s.bus = &servicebusPortsAndConfig{}
+		s.bus = &boundServiceBusPortsAndConfig{}
 		if err := s.bus.prepare(ctx, &s.flags, s.log); err != nil {
 			return err
 		}

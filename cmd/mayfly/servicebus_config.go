@@ -11,22 +11,23 @@ import (
 	"github.com/mayflydb/mayfly/queue/config"
 )
 
-// servicebusPortsAndConfig is the Service Bus part of the serve command: its open ports, and the file with
-// entities.
-type servicebusPortsAndConfig struct {
-	ports  []boundPort
+// boundServiceBusPortsAndConfig is the Service Bus part of the serve command: its open ports, and the file
+// with entities.
+type boundServiceBusPortsAndConfig struct {
+	ports  []portListeners
 	config *config.Config // nil: there is no file
 }
 
-// boundPort is a port with its listeners: on an IPv4 address, and on its IPv6 counterpart if there is one.
-type boundPort struct {
+// portListeners is a port with its listeners: on an IPv4 address, and on its IPv6 counterpart if there is
+// one.
+type portListeners struct {
 	what      string
 	secure    bool // clients use TLS
 	listeners []net.Listener
 }
 
 // prepare does everything that can fail through a mistake of the user, before any data is opened.
-func (b *servicebusPortsAndConfig) prepare(ctx context.Context, f *serveFlags, log *slog.Logger) error {
+func (b *boundServiceBusPortsAndConfig) prepare(ctx context.Context, f *serveFlags, log *slog.Logger) error {
 	if err := b.readConfig(f.servicebus.config); err != nil {
 		return err
 	}
@@ -34,7 +35,7 @@ func (b *servicebusPortsAndConfig) prepare(ctx context.Context, f *serveFlags, l
 }
 
 // listen opens the ports. If a port that the user has not set is in use, it only logs a warning.
-func (b *servicebusPortsAndConfig) listen(ctx context.Context, f *serveFlags, log *slog.Logger) error {
+func (b *boundServiceBusPortsAndConfig) listen(ctx context.Context, f *serveFlags, log *slog.Logger) error {
 	for _, p := range f.servicebus.ports {
 		if p.off {
 			continue
@@ -48,7 +49,7 @@ func (b *servicebusPortsAndConfig) listen(ctx context.Context, f *serveFlags, lo
 				"error", err)
 			continue
 		}
-		open := boundPort{p.what, p.secure, []net.Listener{first}}
+		open := portListeners{p.what, p.secure, []net.Listener{first}}
 		if f.usesIPv6Loopback() {
 			if twin, err := listenOn(ctx, "::1", portOf(first)); err == nil {
 				open.listeners = append(open.listeners, twin)
@@ -63,7 +64,7 @@ func (b *servicebusPortsAndConfig) listen(ctx context.Context, f *serveFlags, lo
 }
 
 // readConfig reads the file with entities, if there is one.
-func (b *servicebusPortsAndConfig) readConfig(name string) error {
+func (b *boundServiceBusPortsAndConfig) readConfig(name string) error {
 	if name == "" {
 		return nil
 	}
@@ -76,7 +77,7 @@ func (b *servicebusPortsAndConfig) readConfig(name string) error {
 }
 
 // listeners returns the listeners of all ports.
-func (b *servicebusPortsAndConfig) listeners() (all []net.Listener) {
+func (b *boundServiceBusPortsAndConfig) listeners() (all []net.Listener) {
 	for _, p := range b.ports {
 		all = append(all, p.listeners...)
 	}
@@ -84,7 +85,7 @@ func (b *servicebusPortsAndConfig) listeners() (all []net.Listener) {
 }
 
 // printPorts prints, for each Service Bus port, the connection string with which clients connect to it.
-func (b *servicebusPortsAndConfig) printPorts(s *serveCommandState, row func(name, value string)) {
+func (b *boundServiceBusPortsAndConfig) printPorts(s *serveCommandState, row func(name, value string)) {
 	key := access.EmulatorKey()
 	if len(s.flags.servicebus.signed) > 0 {
 		key = s.flags.servicebus.signed[0]

@@ -347,7 +347,7 @@ func (s *shellSession) include(ctx context.Context, args []string) error {
 		return err
 	}
 	defer file.Close()
-	lines := &scriptReader{bufio.NewReader(file)}
+	lines := &pipedLineReader{bufio.NewReader(file)}
 	s.depth++
 	defer func() { s.depth-- }()
 	for {

@@ -23,10 +23,10 @@ type lineSource interface {
 // errCleared means that the user has pressed Ctrl-C at the prompt.
 var errCleared = errors.New("the line was given up")
 
-// scriptReader reads lines of a file or of a pipe.
-type scriptReader struct{ in *bufio.Reader }
+// pipedLineReader reads lines of a file or of a pipe.
+type pipedLineReader struct{ in *bufio.Reader }
 
-func (s *scriptReader) line(string) (string, error) {
+func (s *pipedLineReader) line(string) (string, error) {
 	text, err := s.in.ReadString('\n')
 	if err == io.EOF && text != "" {
 		err = nil
@@ -34,8 +34,8 @@ func (s *scriptReader) line(string) (string, error) {
 	return strings.TrimRight(text, "\r\n"), err
 }
 
-func (s *scriptReader) add(string)   {}
-func (s *scriptReader) close() error { return nil }
+func (s *pipedLineReader) add(string)   {}
+func (s *pipedLineReader) close() error { return nil }
 
 // statement reads the next statement. A line that begins with a backslash is a command. All other lines
 // belong to a query, which ends with a semicolon, with an empty line or at the end of the input.

@@ -73,7 +73,7 @@ func shellCommand() *cobra.Command {
 		} else {
 			in := cli.Interruptible(ctx, cmd.InOrStdin())
 			defer in.Close()
-			s.lines = &scriptReader{bufio.NewReader(in)}
+			s.lines = &pipedLineReader{bufio.NewReader(in)}
 		}
 		defer func() { err = errors.Join(err, s.lines.close(), s.closeFile()) }()
 		return s.run(ctx)

@@ -10,8 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/cli"
 )
 
-// splitAnswer is the part of the response to a split that the command reads: the two new ranges.
-type splitAnswer struct {
+// rangeSplitResponse is the part of the response to a split that the command reads: the two new ranges.
+type rangeSplitResponse struct {
 	Halves []struct {
 		ID  string `json:"id"`
 		Min string `json:"minInclusive"`
@@ -47,7 +47,7 @@ func splitCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return cli.Show(cmd, &c, req, func(out io.Writer, answer splitAnswer) error {
+		return cli.Show(cmd, &c, req, func(out io.Writer, answer rangeSplitResponse) error {
 			w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 			for _, r := range answer.Halves {
 				fmt.Fprintf(w, "range %s\tfrom %q\tto %q\n", r.ID, r.Min, r.Max)

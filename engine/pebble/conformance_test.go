@@ -74,10 +74,10 @@ func (h nonDurableUpdateEngine) Update(ctx context.Context, scopes [][]byte, fn 
 	}, ahead...)
 }
 
-// noSettleEngine is a deliberately broken engine: its Settle returns without making anything durable.
-type noSettleEngine struct{ *Engine }
+// nonDurableSettleEngine is a deliberately broken engine: its Settle returns without making anything durable.
+type nonDurableSettleEngine struct{ *Engine }
 
-func (noSettleEngine) Settle(context.Context, []byte, uint64) error { return nil }
+func (nonDurableSettleEngine) Settle(context.Context, []byte, uint64) error { return nil }
 
 // nonAtomicEngine is a deliberately broken engine: it commits each transaction in two steps, between which
 // a crash can happen.
@@ -141,7 +141,7 @@ func TestCrashSuiteDetectsBrokenEngines(t *testing.T) {
 		want  error
 	}{
 		"hasty":     {func(e *Engine) engine.Engine { return nonDurableUpdateEngine{e} }, enginetest.ErrLost},
-		"boastful":  {func(e *Engine) engine.Engine { return noSettleEngine{e} }, enginetest.ErrLost},
+		"boastful":  {func(e *Engine) engine.Engine { return nonDurableSettleEngine{e} }, enginetest.ErrLost},
 		"torn":      {func(e *Engine) engine.Engine { return nonAtomicEngine{e} }, enginetest.ErrTorn},
 		"forgetful": {newLSNResetEngine(t), enginetest.ErrReissued},
 	} {

@@ -11,25 +11,25 @@ import (
 // open.
 const spareFiles = 8
 
-// spareDescriptors holds reserved file descriptors (of the null device). If the process has used up its
-// descriptors, a spare one is closed to make room for a log, a manifest or a table of a flush, since the
+// reservedFileDescriptors holds reserved file descriptors (of the null device). If the process has used up
+// its descriptors, a spare one is closed to make room for a log, a manifest or a table of a flush, since the
 // engine could not write any more if opening one of these failed. Other files get no spare descriptor: their
 // callers survive the error.
-type spareDescriptors struct {
+type reservedFileDescriptors struct {
 	mu    sync.Mutex
 	files []*os.File
 	used  bool // fill was called and close was not: refill replaces used descriptors
 }
 
 // fill opens as many of the missing spare descriptors as possible.
-func (s *spareDescriptors) fill() {
+func (s *reservedFileDescriptors) fill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.used = true
 	s.fillLocked()
 }
 
-func (s *spareDescriptors) fillLocked() {
+func (s *reservedFileDescriptors) fillLocked() {
 	for len(s.files) < spareFiles {
 		f, err := os.Open(os.DevNull)
 		if err != nil {
@@ -40,7 +40,7 @@ func (s *spareDescriptors) fillLocked() {
 }
 
 // closeOne closes one spare descriptor. It returns false if there is none.
-func (s *spareDescriptors) closeOne() bool {
+func (s *reservedFileDescriptors) closeOne() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := len(s.files)
@@ -52,7 +52,7 @@ func (s *spareDescriptors) closeOne() bool {
 	return true
 }
 
-func (s *spareDescriptors) close() {
+func (s *reservedFileDescriptors) close() {
 	s.mu.Lock()
 	s.used = false
 	s.mu.Unlock()
@@ -61,7 +61,7 @@ func (s *spareDescriptors) close() {
 }
 
 // refill replaces the spare descriptors that have been used.
-func (s *spareDescriptors) refill() {
+func (s *reservedFileDescriptors) refill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.used {
@@ -71,7 +71,7 @@ func (s *spareDescriptors) refill() {
 
 // openWithSpare runs open, which needs a descriptor. If there is none left, it frees a spare one and runs
 // open again.
-func (s *spareDescriptors) openWithSpare(open func() error) error {
+func (s *reservedFileDescriptors) openWithSpare(open func() error) error {
 	err := open()
 	for outOfDescriptors(err) && s.closeOne() {
 		err = open()

@@ -16,7 +16,7 @@ import (
 // engine has closed one of its spare descriptors.
 type descriptorLimitedFS struct {
 	vfs.FS
-	spares atomic.Pointer[spareDescriptors] // others have used up the rest; nil: there are plenty
+	spares atomic.Pointer[reservedFileDescriptors] // others have used up the rest; nil: there are plenty
 	failed atomic.Int32
 }
 

@@ -41,16 +41,16 @@ type diskSpaceMonitor struct {
 	cond    sync.Cond
 	held    bool // the creation of the next table must wait
 	stalled bool // a writer waits for a flush
-	mode    tableDelayPermission
+	mode    newTableDelayState
 	failure chan struct{} // closed when the next flush fails; nil: nobody waits for a failure
 }
 
-// tableDelayPermission determines whether new tables may be delayed. They must not be delayed before the end
+// newTableDelayState determines whether new tables may be delayed. They must not be delayed before the end
 // of Open, which waits for its flushes, nor after writeErrorFenceFS has cut off the disk or Close has begun.
-type tableDelayPermission int
+type newTableDelayState int
 
 const (
-	opening tableDelayPermission = iota
+	opening newTableDelayState = iota
 	holding
 	released
 )
@@ -136,7 +136,7 @@ func noRoom(err error) bool { return vfs.IsNoSpaceError(err) || outOfDescriptors
 // failed records an error on a file of the kind k. If the reason is a lack of room (free space or file
 // descriptors), wait blocks the creation of tables from then on. It ignores other errors, and those on
 // files of the kind plain.
-func (s *diskSpaceMonitor) failed(k fileCriticality, err error) {
+func (s *diskSpaceMonitor) failed(k fileErrorConsequence, err error) {
 	if k == plain || !noRoom(err) {
 		return
 	}

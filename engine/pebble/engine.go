@@ -147,7 +147,7 @@ func (e *Engine) get(key []byte) ([]byte, error) {
 // read before the call is durable (Settled), the highest durable LSN, and the mark, a number by which
 // callers notice that their caches are outdated. It reads Settled before the LSN, because a sync raises
 // the LSN first.
-func (e *Engine) position(s *scopeState) (engine.ScopePosition, error) {
+func (e *Engine) position(s *lsnScopeState) (engine.ScopePosition, error) {
 	settled := !s.mayShowUnsynced()
 	h, err := e.horizon(s)
 	if err != nil {
@@ -173,7 +173,7 @@ func (e *Engine) positions(scopes [][]byte) (list []engine.ScopePosition, err er
 }
 
 // horizon returns the highest durable LSN of a scope, a key prefix with its own sequence of LSNs.
-func (e *Engine) horizon(s *scopeState) (uint64, error) {
+func (e *Engine) horizon(s *lsnScopeState) (uint64, error) {
 	if s.known.Load() {
 		return s.horizon.Load(), nil
 	}

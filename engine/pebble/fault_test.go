@@ -323,14 +323,14 @@ func TestFullDisk(t *testing.T) {
 	mustClose(t, e)
 }
 
-// stallLogHandler is a slog.Handler, and the channel that it closes when the engine logs that writers wait
-// for a flush.
-type stallLogHandler chan bool
+// writeStallSignalLogHandler is a slog.Handler, and the channel that it closes when the engine logs that
+// writers wait for a flush.
+type writeStallSignalLogHandler chan bool
 
-func (w stallLogHandler) Enabled(context.Context, slog.Level) bool { return true }
-func (w stallLogHandler) WithAttrs([]slog.Attr) slog.Handler       { return w }
-func (w stallLogHandler) WithGroup(string) slog.Handler            { return w }
-func (w stallLogHandler) Handle(_ context.Context, r slog.Record) error {
+func (w writeStallSignalLogHandler) Enabled(context.Context, slog.Level) bool { return true }
+func (w writeStallSignalLogHandler) WithAttrs([]slog.Attr) slog.Handler       { return w }
+func (w writeStallSignalLogHandler) WithGroup(string) slog.Handler            { return w }
+func (w writeStallSignalLogHandler) Handle(_ context.Context, r slog.Record) error {
 	if r.Message == stallMessage {
 		close(w)
 	}
@@ -341,7 +341,7 @@ func (w stallLogHandler) Handle(_ context.Context, r slog.Record) error {
 // flush finds the disk full, instead of waiting forever.
 func TestStallOnAFullDisk(t *testing.T) {
 	t.Parallel()
-	stalled := make(stallLogHandler)
+	stalled := make(writeStallSignalLogHandler)
 	var works atomic.Bool
 	mem := vfs.NewMem()
 	o := faultOptions

@@ -41,8 +41,8 @@ type writeErrorFenceFS struct {
 	dir     string // folder of the protected files
 	log     *slog.Logger
 	space   *diskSpaceMonitor
-	logs    *walListWriter
-	spares  spareDescriptors
+	logs    *walListFileWriter
+	spares  reservedFileDescriptors
 	scratch *vfs.MemFS
 	cause   atomic.Pointer[error]
 }
@@ -50,7 +50,7 @@ type writeErrorFenceFS struct {
 func newFence(fs vfs.FS, log *slog.Logger, s *diskSpaceMonitor) *writeErrorFenceFS {
 	dir := fs.PathDir(fs.PathJoin(s.dir, "x")) // spelled as Pebble does
 	f := &writeErrorFenceFS{FS: fs, dir: dir, log: log, space: s, scratch: vfs.NewMem()}
-	f.logs = &walListWriter{fs: f, dir: s.dir, log: log}
+	f.logs = &walListFileWriter{fs: f, dir: s.dir, log: log}
 	return f
 }
 
@@ -96,17 +96,17 @@ func (f *writeErrorFenceFS) release() {
 
 func (f *writeErrorFenceFS) tripped() bool { return f.cause.Load() != nil }
 
-// fileCriticality says what an error on a file means for Pebble.
-type fileCriticality int
+// fileErrorConsequence says what an error on a file means for Pebble.
+type fileErrorConsequence int
 
 const (
-	plain     fileCriticality = iota // an error is passed on
-	critical                         // Pebble does not survive the error
-	flushed                          // a table written by a flush, which Pebble retries
-	compacted                        // a table written by a compaction, which Pebble retries
+	plain     fileErrorConsequence = iota // an error is passed on
+	critical                              // Pebble does not survive the error
+	flushed                               // a table written by a flush, which Pebble retries
+	compacted                             // a table written by a compaction, which Pebble retries
 )
 
-func (f *writeErrorFenceFS) kindOf(name string, category vfs.DiskWriteCategory) fileCriticality {
+func (f *writeErrorFenceFS) kindOf(name string, category vfs.DiskWriteCategory) fileErrorConsequence {
 	switch base := f.PathBase(name); {
 	case f.PathDir(name) != f.dir:
 		return plain // a file of a checkpoint: an error does not harm the data
@@ -156,7 +156,7 @@ func (f *writeErrorFenceFS) ReuseForWrite(oldname, newname string,
 }
 
 // open opens a file. If descriptors are short and writing depends on the file, it uses a spare descriptor.
-func (f *writeErrorFenceFS) open(k fileCriticality, open func() (vfs.File,
+func (f *writeErrorFenceFS) open(k fileErrorConsequence, open func() (vfs.File,
 	error)) (file vfs.File, err error) {
 	if k != critical && k != flushed {
 		return open()
@@ -168,7 +168,7 @@ func (f *writeErrorFenceFS) open(k fileCriticality, open func() (vfs.File,
 // created wraps a file that Pebble has created, or reacts to the error err of creating it: for a file without
 // which the engine cannot continue, it cuts off the disk and creates the file in memory.
 func (f *writeErrorFenceFS) created(file vfs.File, err error, name string,
-	k fileCriticality) (vfs.File, error) {
+	k fileErrorConsequence) (vfs.File, error) {
 	if n, log := f.logNumber(name); log && err == nil {
 		if err = f.logs.recordCreated(n); err != nil {
 			_ = file.Close() // the new log cannot be used
@@ -186,7 +186,7 @@ func (f *writeErrorFenceFS) created(file vfs.File, err error, name string,
 	}
 }
 
-func (f *writeErrorFenceFS) createInScratch(name string, k fileCriticality) (vfs.File, error) {
+func (f *writeErrorFenceFS) createInScratch(name string, k fileErrorConsequence) (vfs.File, error) {
 	if k == compacted {
 		return nil, f.err()
 	}
@@ -293,7 +293,7 @@ func (f *writeErrorFenceFS) Unwrap() vfs.FS { return f.FS }
 type writeErrorFenceFile struct {
 	vfs.File
 	fence *writeErrorFenceFS
-	kind  fileCriticality
+	kind  fileErrorConsequence
 }
 
 // do runs op, a write or a sync of the file. If an error on this kind of file would make Pebble end the

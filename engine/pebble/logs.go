@@ -24,7 +24,7 @@ import (
 //     After a power cut the log may end there all the same, since a disk may write unsynced data in any
 //     order. No program can distinguish the two cases, so the operator decides.
 //   - A missing log leaves no trace in its folder. So the folder lists its logs in a marker. The marker is
-//     moved after a log is created and before one is removed: see walListWriter.
+//     moved after a log is created and before one is removed: see walListFileWriter.
 
 // unsyncedTail is the maximum number of unreadable bytes at the end of a log that count as a group of writes
 // which a power cut interrupted before the sync. None of these writes was acknowledged, so they are dropped.
@@ -201,10 +201,10 @@ func parseLogs(value string) (out []uint64) {
 	return out
 }
 
-// walListWriter maintains the marker file that lists the write-ahead logs of one folder. writeErrorFenceFS
-// calls its methods before it creates or removes a log. If the marker cannot be written, writeErrorFenceFS
-// cuts off the disk.
-type walListWriter struct {
+// walListFileWriter maintains the marker file that lists the write-ahead logs of one folder.
+// writeErrorFenceFS calls its methods before it creates or removes a log. If the marker cannot be written,
+// writeErrorFenceFS cuts off the disk.
+type walListFileWriter struct {
 	fs  *writeErrorFenceFS
 	dir string
 	log *slog.Logger
@@ -216,7 +216,7 @@ type walListWriter struct {
 
 // recordCreated records a new log, before anything is written to it. It syncs the folder first: after a power
 // cut a marker must not name a log that does not exist on disk.
-func (b *walListWriter) recordCreated(n uint64) error {
+func (b *walListFileWriter) recordCreated(n uint64) error {
 	if err := syncDir(b.fs, b.dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -226,18 +226,18 @@ func (b *walListWriter) recordCreated(n uint64) error {
 }
 
 // recordRemoved records that a log is about to be removed.
-func (b *walListWriter) recordRemoved(n uint64) error {
+func (b *walListFileWriter) recordRemoved(n uint64) error {
 	return b.change(func(live []uint64) []uint64 {
 		return slices.DeleteFunc(live, func(l uint64) bool { return l == n })
 	})
 }
 
 // recordNoLogs records that all data are in tables, so that the next Open does not report a log as missing.
-func (b *walListWriter) recordNoLogs() error {
+func (b *walListFileWriter) recordNoLogs() error {
 	return b.change(func([]uint64) []uint64 { return nil })
 }
 
-func (b *walListWriter) change(to func(live []uint64) []uint64) error {
+func (b *walListFileWriter) change(to func(live []uint64) []uint64) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.marker == nil {
@@ -264,7 +264,7 @@ func (b *walListWriter) change(to func(live []uint64) []uint64) error {
 }
 
 // close closes the marker file that lists the write-ahead logs.
-func (b *walListWriter) close() {
+func (b *walListFileWriter) close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.marker != nil {

@@ -11,14 +11,14 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// scopeState is the engine's state of one scope: a key prefix with its own sequence of LSNs, whose
+// lsnScopeState is the engine's state of one scope: a key prefix with its own sequence of LSNs, whose
 // transactions run one after another. It takes about 200 bytes and is kept as long as the engine is open.
-type scopeState struct {
+type lsnScopeState struct {
 	key []byte
 
 	mu         sync.Mutex
 	held       bool
-	head, tail *updateRequest // queue of the waiting requests, first in first out
+	head, tail *runningUpdate // queue of the waiting requests, first in first out
 
 	// next and the following three fields are accessed only by the goroutine that holds the scope.
 	next           uint64 // the next LSN to issue; 0 until the ceiling has been read
@@ -40,7 +40,7 @@ type scopeState struct {
 
 // acquire makes r the holder of the scope if no other request holds it, and returns true. Otherwise it
 // appends r to the scope's queue. Only the goroutine of the holder runs transactions in the scope.
-func (s *scopeState) acquire(r *updateRequest) bool {
+func (s *lsnScopeState) acquire(r *runningUpdate) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.held {
@@ -58,7 +58,7 @@ func (s *scopeState) acquire(r *updateRequest) bool {
 }
 
 // withdraw removes r from the queue. It returns false if r is no longer queued.
-func (s *scopeState) withdraw(r *updateRequest) bool {
+func (s *lsnScopeState) withdraw(r *runningUpdate) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !r.queued {
@@ -70,7 +70,7 @@ func (s *scopeState) withdraw(r *updateRequest) bool {
 
 // join removes the first request from the queue and returns it; the transaction that holds the scope commits
 // it together with its own writes. It returns nil if the queue is empty or the request names several scopes.
-func (s *scopeState) join() *updateRequest {
+func (s *lsnScopeState) join() *runningUpdate {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.head
@@ -82,7 +82,7 @@ func (s *scopeState) join() *updateRequest {
 }
 
 // release passes the scope to the first request in the queue, or frees it.
-func (s *scopeState) release() {
+func (s *lsnScopeState) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.head
@@ -94,7 +94,7 @@ func (s *scopeState) release() {
 	r.ready <- granted
 }
 
-func (s *scopeState) unlink(r *updateRequest) {
+func (s *lsnScopeState) unlink(r *runningUpdate) {
 	if r.prev == nil {
 		s.head = r.next
 	} else {
@@ -110,21 +110,21 @@ func (s *scopeState) unlink(r *updateRequest) {
 
 // dirty reports whether commits that may not be durable are visible in the scope. Only the request that holds
 // the scope may call it.
-func (s *scopeState) dirty() bool { return s.applied.Load() > s.durable.Load() }
+func (s *lsnScopeState) dirty() bool { return s.applied.Load() > s.durable.Load() }
 
 // mayShowUnsynced reports whether a reader of the scope may see commits that a power cut could still undo.
 // Any goroutine may call it.
-func (s *scopeState) mayShowUnsynced() bool { return s.begun.Load() > s.durable.Load() }
+func (s *lsnScopeState) mayShowUnsynced() bool { return s.begun.Load() > s.durable.Load() }
 
 // scopeProgress is a point in the history of a scope (a key prefix with its own sequence of LSNs): the
 // number of commits applied until then and the last LSN that the scope has issued.
 type scopeProgress struct {
-	scope   *scopeState
+	scope   *lsnScopeState
 	applied uint64
 	last    uint64 // the last LSN
 }
 
-func (s *scopeState) mark() scopeProgress {
+func (s *lsnScopeState) mark() scopeProgress {
 	m := scopeProgress{scope: s, applied: s.applied.Load()}
 	if s.next > 0 {
 		m.last = s.next - 1
@@ -134,7 +134,7 @@ func (s *scopeState) mark() scopeProgress {
 
 // reached returns the number of commits applied in a scope and its last issued LSN; the caller need not hold
 // the scope. It loads the LSN after the number, so that the LSN includes all counted commits.
-func (s *scopeState) reached() scopeProgress {
+func (s *lsnScopeState) reached() scopeProgress {
 	applied := s.applied.Load()
 	return scopeProgress{scope: s, last: s.issued.Load(), applied: applied}
 }
@@ -157,7 +157,7 @@ func raise(a *atomic.Uint64, v uint64) {
 
 // start makes the scope issue LSNs from the stored ceiling on. LSNs below it may have been issued before the
 // engine was opened, and must not be issued again.
-func (s *scopeState) start(ceiling uint64) {
+func (s *lsnScopeState) start(ceiling uint64) {
 	s.next, s.ceiling = ceiling, ceiling
 	raise(&s.horizon, ceiling-1)
 	s.known.Store(true)
@@ -165,7 +165,7 @@ func (s *scopeState) start(ceiling uint64) {
 
 // promote raises the ceiling of the scope's LSNs (the first LSN that must not be issued yet) to the pending
 // ceiling, if the commit that stores the latter has become durable.
-func (s *scopeState) promote() {
+func (s *lsnScopeState) promote() {
 	if s.pendingCeiling != 0 && s.durable.Load() >= s.pendingCommit {
 		s.ceiling, s.pendingCeiling = s.pendingCeiling, 0
 	}
@@ -173,11 +173,11 @@ func (s *scopeState) promote() {
 
 // setMark makes a new mark of the scope (see engine.TxnControl.SetMark) visible before its transaction
 // commits. So a reader that sees the commit also sees the new mark.
-func (s *scopeState) setMark(mark uint64) { s.marked.Store(mark + 1) }
+func (s *lsnScopeState) setMark(mark uint64) { s.marked.Store(mark + 1) }
 
 // readMark returns the scope's mark, a number by which callers notice that their caches are outdated. The
 // first call reads it with get.
-func (s *scopeState) readMark(get func([]byte) ([]byte, error)) (uint64, error) {
+func (s *lsnScopeState) readMark(get func([]byte) ([]byte, error)) (uint64, error) {
 	if n := s.marked.Load(); n != 0 {
 		return n - 1, nil
 	}
@@ -198,7 +198,7 @@ func (s *scopeState) readMark(get func([]byte) ([]byte, error)) (uint64, error) 
 
 // storedCeiling returns the highest stored bound below which the scope may issue LSNs, including one whose
 // commit is not durable yet.
-func (s *scopeState) storedCeiling() uint64 { return max(s.ceiling, s.pendingCeiling) }
+func (s *lsnScopeState) storedCeiling() uint64 { return max(s.ceiling, s.pendingCeiling) }
 
 // readCeiling reads the stored ceiling of a scope: the first LSN that must not be issued yet. It returns
 // first if no ceiling is stored.
@@ -223,18 +223,18 @@ func ceilingValue(c uint64) []byte { return binary.BigEndian.AppendUint64(nil, c
 // used since Open. A state is created at the first use and kept until Close, since it issues LSNs.
 type scopeTable struct {
 	mu sync.RWMutex
-	m  map[string]*scopeState
+	m  map[string]*lsnScopeState
 }
 
 // find returns the state of the scope with this key prefix, or nil if the scope has not been used since
 // Open.
-func (t *scopeTable) find(key []byte) *scopeState {
+func (t *scopeTable) find(key []byte) *lsnScopeState {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return t.m[string(key)]
 }
 
-func (t *scopeTable) get(key []byte) *scopeState {
+func (t *scopeTable) get(key []byte) *lsnScopeState {
 	if s := t.find(key); s != nil {
 		return s
 	}
@@ -242,7 +242,7 @@ func (t *scopeTable) get(key []byte) *scopeState {
 	defer t.mu.Unlock()
 	s := t.m[string(key)]
 	if s == nil {
-		s = &scopeState{key: bytes.Clone(key)}
+		s = &lsnScopeState{key: bytes.Clone(key)}
 		t.m[string(key)] = s
 	}
 	return s

@@ -19,7 +19,7 @@ type txn struct {
 	readResources
 	ctx       context.Context
 	e         *Engine
-	scopes    []*scopeState
+	scopes    []*lsnScopeState
 	firstLSNs []uint64 // each scope's next LSN before this transaction; 0 while the scope is not loaded
 	forced    []bool   // the scope's ceiling was raised while this transaction ran
 	batch     *pebble.Batch
@@ -40,11 +40,11 @@ var _ engine.Txn = (*txn)(nil)
 // uncommittedScopeMark is the mark of a scope, a number by which callers notice that their caches are
 // outdated, that a transaction has set and not committed yet.
 type uncommittedScopeMark struct {
-	scope *scopeState
+	scope *lsnScopeState
 	mark  uint64
 }
 
-func (t *txn) begin(ctx context.Context, e *Engine, scopes []*scopeState) {
+func (t *txn) begin(ctx context.Context, e *Engine, scopes []*lsnScopeState) {
 	t.ctx, t.e, t.scopes = ctx, e, scopes
 	for _, s := range scopes {
 		s.promote()
@@ -156,7 +156,7 @@ func (t *txn) recycle() {
 
 // index returns the position in the transaction's list of scopes of the scope with this key prefix, or -1.
 func (t *txn) index(key []byte) int {
-	return slices.IndexFunc(t.scopes, func(s *scopeState) bool { return bytes.Equal(s.key, key) })
+	return slices.IndexFunc(t.scopes, func(s *lsnScopeState) bool { return bytes.Equal(s.key, key) })
 }
 
 // source returns the reader for reads: the committed state, with the transaction's own writes over it.

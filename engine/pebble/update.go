@@ -18,10 +18,10 @@ import (
 // those of waiting callers, before it returns to its caller.
 const maxGroup = 128
 
-// updateRequest is the state of one running Update.
-type updateRequest struct {
+// runningUpdate is the state of one running Update.
+type runningUpdate struct {
 	ctx    context.Context
-	scopes []*scopeState // in byte order, each once
+	scopes []*lsnScopeState // in byte order, each once
 	fn     func(engine.Txn) error
 	txn    txn
 	marks  []scopeProgress // progress of its scopes when they were released
@@ -29,12 +29,12 @@ type updateRequest struct {
 	// queued is true while the request is in a scope's queue; prev and next are its neighbours there. The
 	// scope's mutex guards all three.
 	queued     bool
-	prev, next *updateRequest
+	prev, next *runningUpdate
 	ready      chan updateWakeReason // has at most one message
 
 	// follower is the next request of the group of requests that share one sync of the disk. The first one
 	// that waits for the disk also syncs for the others.
-	follower *updateRequest
+	follower *runningUpdate
 
 	// err is the error that Update returns. It and the following fields are valid once the request has
 	// run.
@@ -56,7 +56,7 @@ const (
 	gaveUp // ctx ended while the request was queued
 )
 
-var requests = sync.Pool{New: func() any { return &updateRequest{ready: make(chan updateWakeReason, 1)} }}
+var requests = sync.Pool{New: func() any { return &runningUpdate{ready: make(chan updateWakeReason, 1)} }}
 
 // Update runs fn as one transaction in scopes: see engine.Engine. The order of the steps is described in
 // the package documentation.
@@ -75,13 +75,13 @@ func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn
 	e.space.check()
 	defer e.compactions.startWaiting()
 
-	r := requests.Get().(*updateRequest)
+	r := requests.Get().(*runningUpdate)
 	r.ctx, r.fn = ctx, fn
 	for _, key := range scopes {
 		r.scopes = append(r.scopes, e.scopes.get(key))
 	}
 	if len(r.scopes) > 1 {
-		slices.SortFunc(r.scopes, func(a, b *scopeState) int { return bytes.Compare(a.key, b.key) })
+		slices.SortFunc(r.scopes, func(a, b *lsnScopeState) int { return bytes.Compare(a.key, b.key) })
 		r.scopes = slices.Compact(r.scopes)
 	}
 	if r.joins() {
@@ -107,7 +107,7 @@ func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn
 
 // reached returns the positions of the scopes of a request that has run. The LSN of a position is the highest
 // durable one. A position is zero if it cannot be read.
-func (e *Engine) reached(r *updateRequest, scopes [][]byte) []engine.ScopePosition {
+func (e *Engine) reached(r *runningUpdate, scopes [][]byte) []engine.ScopePosition {
 	at := make([]engine.ScopePosition, len(scopes))
 	for i, key := range scopes {
 		at[i], _ = e.position(r.scopes[r.txn.index(key)])
@@ -117,19 +117,19 @@ func (e *Engine) reached(r *updateRequest, scopes [][]byte) []engine.ScopePositi
 
 // joins reports whether r may be run by another goroutine, the one that holds the scope, in one group with
 // its own transaction. This is so if r has a single scope. r.scopes must contain each scope only once.
-// Update and scopeState.join must decide this in the same way.
-func (r *updateRequest) joins() bool { return len(r.scopes) == 1 }
+// Update and lsnScopeState.join must decide this in the same way.
+func (r *runningUpdate) joins() bool { return len(r.scopes) == 1 }
 
-func (r *updateRequest) recycle() {
+func (r *runningUpdate) recycle() {
 	r.txn.recycle()
 	clear(r.scopes)
 	clear(r.marks)
-	*r = updateRequest{ready: r.ready, scopes: r.scopes[:0], marks: r.marks[:0], txn: r.txn}
+	*r = runningUpdate{ready: r.ready, scopes: r.scopes[:0], marks: r.marks[:0], txn: r.txn}
 	requests.Put(r)
 }
 
 // wait waits until r, which is queued at s, receives a signal, or until its ctx ends.
-func (r *updateRequest) wait(s *scopeState) updateWakeReason {
+func (r *runningUpdate) wait(s *lsnScopeState) updateWakeReason {
 	select {
 	case sig := <-r.ready:
 		return sig
@@ -144,7 +144,7 @@ func (r *updateRequest) wait(s *scopeState) updateWakeReason {
 
 // updateOne runs a transaction of one scope: on this goroutine if it gets the scope, otherwise on that of the
 // request that holds the scope.
-func (e *Engine) updateOne(r *updateRequest, s *scopeState) {
+func (e *Engine) updateOne(r *runningUpdate, s *lsnScopeState) {
 	if !s.acquire(r) {
 		switch r.wait(s) {
 		case appointed:
@@ -160,7 +160,7 @@ func (e *Engine) updateOne(r *updateRequest, s *scopeState) {
 // hold runs r, which has acquired the scope s, and up to maxGroup-1 requests from the queue of s. Then it
 // releases s and syncs the log once for all of them. The last two steps are deferred, so that they happen
 // even if a transaction's function ends the goroutine.
-func (e *Engine) hold(r *updateRequest, s *scopeState) {
+func (e *Engine) hold(r *runningUpdate, s *lsnScopeState) {
 	last := r
 	defer func() {
 		m := s.mark()
@@ -182,8 +182,8 @@ func (e *Engine) hold(r *updateRequest, s *scopeState) {
 // signalGroup ends a group of requests, which begins with r, after their scope was released. It wakes the
 // requests that need not wait for the disk, and makes the first of the others sync the log for all. m is
 // the progress of the scope that this sync makes durable.
-func (e *Engine) signalGroup(r *updateRequest, m scopeProgress) {
-	var first, last *updateRequest
+func (e *Engine) signalGroup(r *runningUpdate, m scopeProgress) {
+	var first, last *runningUpdate
 	for q := r; q != nil; {
 		next := q.follower
 		q.follower = nil
@@ -212,7 +212,7 @@ func (e *Engine) signalGroup(r *updateRequest, m scopeProgress) {
 }
 
 // updateMany runs a transaction of several scopes. It acquires them in byte order.
-func (e *Engine) updateMany(r *updateRequest) {
+func (e *Engine) updateMany(r *runningUpdate) {
 	held := 0
 	defer func() {
 		for _, s := range r.scopes[:held] {
@@ -234,7 +234,7 @@ func (e *Engine) updateMany(r *updateRequest) {
 
 // barrier syncs the log for first and the requests in its list of followers, stores the error of the sync
 // in each of them, and wakes their goroutines. self is the request of the caller, which is not woken.
-func (e *Engine) barrier(first, self *updateRequest) {
+func (e *Engine) barrier(first, self *runningUpdate) {
 	err := e.sync()
 	if err == nil {
 		for _, m := range first.marks {
@@ -275,7 +275,7 @@ func (e *Engine) sync() error {
 }
 
 // run runs r's closure while its scopes are held, and applies what it wrote.
-func (e *Engine) run(r *updateRequest) {
+func (e *Engine) run(r *runningUpdate) {
 	if r.err = r.ctx.Err(); r.err != nil {
 		return
 	}
@@ -296,7 +296,7 @@ func (e *Engine) run(r *updateRequest) {
 			}
 			r.txn.rollback()
 		}
-		r.dirty = !r.txn.relaxed && slices.ContainsFunc(r.scopes, (*scopeState).dirty)
+		r.dirty = !r.txn.relaxed && slices.ContainsFunc(r.scopes, (*lsnScopeState).dirty)
 	}()
 	r.txn.begin(r.ctx, e, r.scopes)
 	r.err = r.txn.end(r.fn(&r.txn))

@@ -18,7 +18,7 @@ import (
 var scopeA = [][]byte{[]byte("a")}
 
 // waiting returns the number of requests in the queue of the scope.
-func (s *scopeState) waiting() (n int) {
+func (s *lsnScopeState) waiting() (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for r := s.head; r != nil; r = r.next {

@@ -25,7 +25,7 @@ type Engine struct {
 	listener *pgx.ConnConfig // of the connection that waits for notifications
 	silent   atomic.Bool     // the database sends no notifications
 
-	queues  scopeQueueTable
+	queues  waitingUpdateQueuesByScope
 	commits atomic.Uint64 // number of committed functions
 	groups  atomic.Uint64 // number of committed database transactions
 	trips   atomic.Uint64

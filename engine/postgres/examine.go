@@ -8,20 +8,20 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Severity is the importance of a Finding for a server.
-type Severity int
+// FindingSeverity is the importance of a Finding for a server.
+type FindingSeverity int
 
 // The severities of a Finding.
 const (
-	Fine    Severity = iota
-	Warning          // a server works, but slowly or not safely
-	Failure          // a server does not start, or does not work
+	Fine    FindingSeverity = iota
+	Warning                 // a server works, but slowly or not safely
+	Failure                 // a server does not start, or does not work
 )
 
-// Finding is the result of one examination of a database.
-type Finding struct {
+// DatabaseExaminationFinding is the result of one examination of a database.
+type DatabaseExaminationFinding struct {
 	Check    string // what was examined, as one word
-	Severity Severity
+	Severity FindingSeverity
 	Found    string
 	Remedy   string // "" if there is nothing to do
 }
@@ -35,13 +35,15 @@ const serversExpected = 2
 
 // Examine examines a database that a server will use. It changes nothing. now returns the current time, by
 // which Examine measures round trips.
-func Examine(ctx context.Context, o Options, now func() time.Time) []Finding {
+func Examine(ctx context.Context, o Options, now func() time.Time) []DatabaseExaminationFinding {
 	if err := o.defaults(); err != nil {
-		return []Finding{{"address", Failure, err.Error(), "give postgres://user:password@host/database"}}
+		return []DatabaseExaminationFinding{{"address", Failure, err.Error(),
+			"give postgres://user:password@host/database"}}
 	}
 	config, err := o.config(1)
 	if err != nil {
-		return []Finding{{"address", Failure, err.Error(), "give postgres://user:password@host/database"}}
+		return []DatabaseExaminationFinding{{"address", Failure, err.Error(),
+			"give postgres://user:password@host/database"}}
 	}
 	var c *pgx.Conn
 	err = withLimit(ctx, openLimit, func(own context.Context) (err error) {
@@ -49,13 +51,13 @@ func Examine(ctx context.Context, o Options, now func() time.Time) []Finding {
 		return err
 	})
 	if err != nil {
-		return []Finding{{"connect", Failure, opening(err).Error(),
+		return []DatabaseExaminationFinding{{"connect", Failure, opening(err).Error(),
 			"is the server running, is a host of the address the one that accepts writes, is the password " +
 				"right?"}}
 	}
 	x := &databaseExamination{ctx: ctx, c: c, o: o}
 	defer x.close()
-	list := []Finding{x.trip(now), x.version()}
+	list := []DatabaseExaminationFinding{x.trip(now), x.version()}
 	list = append(list, x.settings()...)
 	return append(list, x.standbys(), x.connections(), x.timeouts(), x.room(), x.tables())
 }
@@ -82,17 +84,17 @@ func (x *databaseExamination) ask(sql string, into ...any) error {
 
 // unknown returns the finding for an examination that fails, for instance because a database that is not
 // PostgreSQL lacks a system view.
-func unknown(check string, err error) Finding {
-	return Finding{check, Fine, "not known: " + err.Error(), ""}
+func unknown(check string, err error) DatabaseExaminationFinding {
+	return DatabaseExaminationFinding{check, Fine, "not known: " + err.Error(), ""}
 }
 
-func (x *databaseExamination) trip(now func() time.Time) Finding {
+func (x *databaseExamination) trip(now func() time.Time) DatabaseExaminationFinding {
 	best := time.Duration(0)
 	for n := range 5 {
 		begin := now()
 		var one int
 		if err := x.ask("SELECT 1", &one); err != nil {
-			return Finding{"trip", Failure, err.Error(), ""}
+			return DatabaseExaminationFinding{"trip", Failure, err.Error(), ""}
 		}
 		if took := now().Sub(begin); n == 0 || took < best {
 			best = took
@@ -100,17 +102,17 @@ func (x *databaseExamination) trip(now func() time.Time) Finding {
 	}
 	found := fmt.Sprintf("a round trip takes %v", best.Round(10*time.Microsecond))
 	if best > farTrip {
-		return Finding{"trip", Warning, found,
+		return DatabaseExaminationFinding{"trip", Warning, found,
 			"a create needs two round trips, a page of a query three or more: run Mayfly near the database"}
 	}
-	return Finding{"trip", Fine, found, ""}
+	return DatabaseExaminationFinding{"trip", Fine, found, ""}
 }
 
 // oldest is the oldest version of PostgreSQL with which Mayfly is tested, as in PostgreSQL's setting
 // server_version_num: 150000 is version 15.
 const oldest = 150000
 
-func (x *databaseExamination) version() Finding {
+func (x *databaseExamination) version() DatabaseExaminationFinding {
 	var text string
 	var number int
 	if err := x.ask("SELECT version(), "+
@@ -118,28 +120,29 @@ func (x *databaseExamination) version() Finding {
 		return unknown("version", err)
 	}
 	if number < oldest {
-		return Finding{"version", Warning, text, "versions before 15 are not tested"}
+		return DatabaseExaminationFinding{"version", Warning, text, "versions before 15 are not tested"}
 	}
-	return Finding{"version", Fine, text, ""}
+	return DatabaseExaminationFinding{"version", Fine, text, ""}
 }
 
 // settings examines the settings on which durability depends.
-func (x *databaseExamination) settings() (list []Finding) {
+func (x *databaseExamination) settings() (list []DatabaseExaminationFinding) {
 	for _, name := range durable {
 		var value string
 		if err := x.ask("SHOW "+name, &value); err != nil {
 			list = append(list, unknown(name, err))
 		} else if unsafe(value) {
-			list = append(list, Finding{name, Failure, value, "set it to on: the database may lose what it " +
-				"has acknowledged"})
+			list = append(list, DatabaseExaminationFinding{name, Failure, value,
+				"set it to on: the database may lose what it " +
+					"has acknowledged"})
 		} else {
-			list = append(list, Finding{name, Fine, value, ""})
+			list = append(list, DatabaseExaminationFinding{name, Fine, value, ""})
 		}
 	}
 	return list
 }
 
-func (x *databaseExamination) standbys() Finding {
+func (x *databaseExamination) standbys() DatabaseExaminationFinding {
 	const check = "standby"
 	var wanted string
 	var synchronous, all int
@@ -150,20 +153,23 @@ func (x *databaseExamination) standbys() Finding {
 	case err != nil:
 		return unknown(check, err)
 	case wanted != "" && synchronous == 0:
-		return Finding{check, Failure, "a synchronous standby is demanded (" + wanted + "), and none is " +
-			"connected: a commit waits",
+		return DatabaseExaminationFinding{check, Failure,
+			"a synchronous standby is demanded (" + wanted + "), and none is " +
+				"connected: a commit waits",
 			"start the standby"}
 	case wanted == "" && all == 0:
-		return Finding{check, Warning, "no standby is connected", "the loss of the database's machine " +
-			"loses the data"}
+		return DatabaseExaminationFinding{check, Warning, "no standby is connected",
+			"the loss of the database's machine " +
+				"loses the data"}
 	case wanted == "":
-		return Finding{check, Warning, fmt.Sprintf("%d, none of them synchronous", all),
+		return DatabaseExaminationFinding{check, Warning, fmt.Sprintf("%d, none of them synchronous", all),
 			"a failover may lose the last commits: set synchronous_standby_names"}
 	}
-	return Finding{check, Fine, fmt.Sprintf("%d of %d are synchronous", synchronous, all), ""}
+	return DatabaseExaminationFinding{check, Fine, fmt.Sprintf("%d of %d are synchronous", synchronous,
+		all), ""}
 }
 
-func (x *databaseExamination) connections() Finding {
+func (x *databaseExamination) connections() DatabaseExaminationFinding {
 	const check = "connections"
 	var most, used int
 	err := x.ask("SELECT current_setting('max_connections')::int, count(*) FROM "+
@@ -174,13 +180,13 @@ func (x *databaseExamination) connections() Finding {
 	own := x.o.Writers + x.o.Readers
 	found := fmt.Sprintf("%d of %d are used; a server uses up to %d", used, most, own)
 	if most < serversExpected*own {
-		return Finding{check, Warning, found, fmt.Sprintf("raise max_connections to "+
+		return DatabaseExaminationFinding{check, Warning, found, fmt.Sprintf("raise max_connections to "+
 			"%d", serversExpected*own+20)}
 	}
-	return Finding{check, Fine, found, ""}
+	return DatabaseExaminationFinding{check, Fine, found, ""}
 }
 
-func (x *databaseExamination) timeouts() Finding {
+func (x *databaseExamination) timeouts() DatabaseExaminationFinding {
 	const check = "timeouts"
 	var lock, transaction string
 	err := x.ask(`SELECT coalesce(max(reset_val) FILTER (WHERE name = 'lock_timeout'), '0'),
@@ -190,24 +196,25 @@ func (x *databaseExamination) timeouts() Finding {
 		return unknown(check, err)
 	}
 	if lock != "0" || transaction != "0" {
-		return Finding{check, Warning, fmt.Sprintf("lock_timeout %s ms, transaction_timeout %s "+
-			"ms", lock, transaction),
+		return DatabaseExaminationFinding{check, Warning,
+			fmt.Sprintf("lock_timeout %s ms, transaction_timeout %s "+
+				"ms", lock, transaction),
 			"Mayfly has limits of its own; set these to 0 for its user"}
 	}
-	return Finding{check, Fine, "none that disturbs", ""}
+	return DatabaseExaminationFinding{check, Fine, "none that disturbs", ""}
 }
 
-func (x *databaseExamination) room() Finding {
+func (x *databaseExamination) room() DatabaseExaminationFinding {
 	const check = "size"
 	var size int64
 	if err := x.ask("SELECT pg_database_size(current_database())", &size); err != nil {
 		return unknown(check, err)
 	}
-	return Finding{check, Fine, fmt.Sprintf("the database has %d MB", size>>20), ""}
+	return DatabaseExaminationFinding{check, Fine, fmt.Sprintf("the database has %d MB", size>>20), ""}
 }
 
 // tables examines the schema: its version, and the servers that use it.
-func (x *databaseExamination) tables() Finding {
+func (x *databaseExamination) tables() DatabaseExaminationFinding {
 	const check = "schema"
 	var known bool
 	err := withLimit(x.ctx, readLimit, func(own context.Context) (err error) {
@@ -215,18 +222,21 @@ func (x *databaseExamination) tables() Finding {
 		return err
 	})
 	if err != nil {
-		return Finding{check, Failure, err.Error(), "use the release that has made it"}
+		return DatabaseExaminationFinding{check, Failure, err.Error(), "use the release that has made it"}
 	}
 	if !known {
 		var may bool
 		if err := x.ask("SELECT has_database_privilege(current_database(), "+
 			"'CREATE')", &may); err == nil && !may {
-			return Finding{check, Failure, x.o.Schema + " does not exist, and the user may not create it",
+			return DatabaseExaminationFinding{check, Failure,
+				x.o.Schema + " does not exist, and the user may not create it",
 				"GRANT CREATE ON DATABASE, or create the schema for the user"}
 		}
-		return Finding{check, Fine, x.o.Schema + " does not exist yet, or is older: the first start makes it", ""}
+		return DatabaseExaminationFinding{check, Fine,
+			x.o.Schema + " does not exist yet, or is older: the first start makes it", ""}
 	}
-	return Finding{check, Fine, fmt.Sprintf("%s has version %d", x.o.Schema, schemaVersion), ""}
+	return DatabaseExaminationFinding{check, Fine, fmt.Sprintf("%s has version %d", x.o.Schema,
+		schemaVersion), ""}
 }
 
 // Name describes the database of the options in messages, without its password.

@@ -110,7 +110,7 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 	if err := o.defaults(); err != nil {
 		return nil, err
 	}
-	e := &Engine{log: o.Logger, rerun: o.rerun, queues: scopeQueueTable{m: map[string]*scopeQueue{}},
+	e := &Engine{log: o.Logger, rerun: o.rerun, queues: waitingUpdateQueuesByScope{m: map[string]*scopeQueue{}},
 		channel: channelOf(o.Schema)}
 	if err := prepare(ctx, o); err != nil {
 		return nil, err

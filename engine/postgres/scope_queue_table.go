@@ -13,19 +13,19 @@ type scopeQueue struct {
 
 	mu    sync.Mutex
 	held  bool
-	users int // number of requests that hold it or wait for it; guarded by scopeQueueTable.mu
-	queue []*updateRequest
+	users int // number of requests that hold it or wait for it; guarded by waitingUpdateQueuesByScope.mu
+	queue []*runningUpdate
 }
 
-// scopeQueueTable holds the queues of the scopes that Updates of this process use at the moment, by the key
-// of the scope.
-type scopeQueueTable struct {
+// waitingUpdateQueuesByScope holds the queues of the scopes that Updates of this process use at the moment,
+// by the key of the scope.
+type waitingUpdateQueuesByScope struct {
 	mu sync.Mutex
 	m  map[string]*scopeQueue
 }
 
 // take returns the queues of scopes in byte order, each once, and counts the caller as a user of each.
-func (l *scopeQueueTable) take(scopes [][]byte) []*scopeQueue {
+func (l *waitingUpdateQueuesByScope) take(scopes [][]byte) []*scopeQueue {
 	sorted := slices.Clone(scopes)
 	slices.SortFunc(sorted, bytes.Compare)
 	sorted = slices.CompactFunc(sorted, bytes.Equal)
@@ -45,7 +45,7 @@ func (l *scopeQueueTable) take(scopes [][]byte) []*scopeQueue {
 }
 
 // leave ends the caller's use of queues and deletes those without users.
-func (l *scopeQueueTable) leave(used []*scopeQueue) {
+func (l *waitingUpdateQueuesByScope) leave(used []*scopeQueue) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, one := range used {
@@ -57,7 +57,7 @@ func (l *scopeQueueTable) leave(used []*scopeQueue) {
 
 // acquire makes r the leader, the request that holds the scope, and returns true if nobody holds it.
 // Otherwise it appends r to the queue.
-func (l *scopeQueue) acquire(r *updateRequest) bool {
+func (l *scopeQueue) acquire(r *runningUpdate) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.held {
@@ -69,7 +69,7 @@ func (l *scopeQueue) acquire(r *updateRequest) bool {
 }
 
 // withdraw removes r from the queue. It returns false if r is no longer queued.
-func (l *scopeQueue) withdraw(r *updateRequest) bool {
+func (l *scopeQueue) withdraw(r *runningUpdate) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := slices.Index(l.queue, r)
@@ -82,7 +82,7 @@ func (l *scopeQueue) withdraw(r *updateRequest) bool {
 
 // joiningLocked returns the first requests in the queue that may run in the database transaction of the
 // request that holds the scope, at most most of them. The caller holds mu.
-func (l *scopeQueue) joiningLocked(most int) []*updateRequest {
+func (l *scopeQueue) joiningLocked(most int) []*runningUpdate {
 	n := 0
 	for n < len(l.queue) && n < most && l.queue[n].joins() {
 		n++
@@ -92,7 +92,7 @@ func (l *scopeQueue) joiningLocked(most int) []*updateRequest {
 
 // waiting returns the first requests in the queue that could join the running database transaction, at
 // most most of them. Unlike join, it leaves them in the queue.
-func (l *scopeQueue) waiting(most int) []*updateRequest {
+func (l *scopeQueue) waiting(most int) []*runningUpdate {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.joiningLocked(most)
@@ -100,7 +100,7 @@ func (l *scopeQueue) waiting(most int) []*updateRequest {
 
 // join removes from the queue the first requests that may run in the database transaction of the leader, the
 // request that holds the scope. It returns at most most of them.
-func (l *scopeQueue) join(most int) []*updateRequest {
+func (l *scopeQueue) join(most int) []*runningUpdate {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	joined := l.joiningLocked(most)

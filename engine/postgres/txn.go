@@ -44,7 +44,7 @@ func newTxn(a *txnAttempt, ctx context.Context) *txn {
 // end is called after the Update's function has run. It keeps the function's writes if the function
 // succeeded and otherwise undoes them, and reports whether the function wrote. ran is false if the
 // function ended its goroutine.
-func (t *txn) end(r *updateRequest, ran bool) (wrote bool) {
+func (t *txn) end(r *runningUpdate, ran bool) (wrote bool) {
 	if t.src.finish() {
 		t.a.e.log.Error(errLeak.Error())
 	}
@@ -144,7 +144,7 @@ func (t *txn) Relax() {}
 
 // scope returns the scope with this key. If the Update does not name the scope, it returns nil, and the
 // transaction fails.
-func (t *txn) scope(key []byte) *lockedScope {
+func (t *txn) scope(key []byte) *lockedLSNScope {
 	s := t.a.named(key)
 	if s == nil {
 		t.fail(fmt.Errorf("%w: %x is none of this Update's", engine.ErrScope, key))

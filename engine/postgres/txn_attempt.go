@@ -27,14 +27,14 @@ type txnAttempt struct {
 	stamp   []byte // of the connection
 	n       int64  // number of the transaction, written to the stamp
 	s       *cachingSnapshotReader
-	scopes  []*lockedScope
+	scopes  []*lockedLSNScope
 	overlay txnOverlay
 	wrote   bool
 	upsert  bool // SetFresh is the same as Set: see errStored
 }
 
-// lockedScope is the state of a scope, with its next LSN, in an attempt that has locked it.
-type lockedScope struct {
+// lockedLSNScope is the state of a scope, with its next LSN, in an attempt that has locked it.
+type lockedLSNScope struct {
 	key, ceilingKey, markKey []byte
 	next                     uint64 // the next LSN
 	base                     uint64 // the next LSN as it is stored
@@ -53,13 +53,13 @@ const (
 )
 
 // attempt begins a transaction for the group of r: it locks the scopes and reads the keys in ahead.
-func (e *Engine) attempt(r *updateRequest, first bool, ahead [][]byte) (*txnAttempt, error) {
+func (e *Engine) attempt(r *runningUpdate, first bool, ahead [][]byte) (*txnAttempt, error) {
 	a := &txnAttempt{e: e, overlay: newOverlay()}
 	a.s = &cachingSnapshotReader{ctx: context.Background(), e: e, known: map[string][]byte{}}
 	for _, l := range r.queues {
 		a.scopes = append(
 			a.scopes,
-			&lockedScope{key: l.key, ceilingKey: engine.CeilingKey(l.key), markKey: engine.MarkKey(l.key)},
+			&lockedLSNScope{key: l.key, ceilingKey: engine.CeilingKey(l.key), markKey: engine.MarkKey(l.key)},
 		)
 	}
 	ctx := r.ctx
@@ -370,7 +370,7 @@ func (a *txnAttempt) resolve(cause error) error {
 func backoff(try int) time.Duration { return min(time.Millisecond<<min(try, 10), 500*time.Millisecond) }
 
 // named returns the scope with the given key if the transaction has locked it, otherwise nil.
-func (a *txnAttempt) named(key []byte) *lockedScope {
+func (a *txnAttempt) named(key []byte) *lockedLSNScope {
 	for _, s := range a.scopes {
 		if bytes.Equal(s.key, key) {
 			return s

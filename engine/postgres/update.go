@@ -14,8 +14,8 @@ import (
 // maxGroup is the maximum number of Updates whose functions run in one database transaction.
 const maxGroup = 64
 
-// updateRequest is the state of one running Update.
-type updateRequest struct {
+// runningUpdate is the state of one running Update.
+type runningUpdate struct {
 	ctx    context.Context
 	scopes [][]byte
 	queues []*scopeQueue
@@ -38,7 +38,7 @@ type updateRequest struct {
 
 // joins reports whether r may run in the database transaction of another request that holds its scope, that
 // is, whether r names only one scope.
-func (r *updateRequest) joins() bool { return len(r.queues) == 1 }
+func (r *runningUpdate) joins() bool { return len(r.queues) == 1 }
 
 // Update runs fn as one transaction in scopes: see engine.Engine.
 func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
@@ -50,7 +50,7 @@ func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn
 	if len(scopes) == 0 {
 		return nil, fmt.Errorf("%w: an Update must name one", engine.ErrScope)
 	}
-	r := &updateRequest{ctx: ctx, scopes: scopes, ahead: ahead, fn: fn, signal: make(chan *txn, 1),
+	r := &runningUpdate{ctx: ctx, scopes: scopes, ahead: ahead, fn: fn, signal: make(chan *txn, 1),
 		ran: make(chan struct{}, 1), done: make(chan struct{})}
 	r.queues = e.queues.take(scopes)
 	defer e.queues.leave(r.queues)
@@ -69,7 +69,7 @@ func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn
 
 // runRequest runs a request, either as the leader, which holds the scopes, or in the transaction of another
 // leader.
-func (e *Engine) runRequest(r *updateRequest) {
+func (e *Engine) runRequest(r *runningUpdate) {
 	held := 0
 	defer func() {
 		for _, l := range r.queues[:held] {
@@ -82,14 +82,14 @@ func (e *Engine) runRequest(r *updateRequest) {
 		}
 		held++
 	}
-	g := &updateGroup{e: e, lead: r, members: []*updateRequest{r}}
+	g := &updateGroup{e: e, lead: r, members: []*runningUpdate{r}}
 	defer g.finish() // also if the function ends the goroutine
 	g.runUntilDone()
 }
 
 // wait waits at a scope queue. It returns true if r is now the leader, and false if r has been run or its ctx
 // has ended.
-func (r *updateRequest) wait(l *scopeQueue) bool {
+func (r *runningUpdate) wait(l *scopeQueue) bool {
 	select {
 	case t := <-r.signal:
 		return r.follow(t)
@@ -112,7 +112,7 @@ func (r *updateRequest) wait(l *scopeQueue) bool {
 // follow runs r's function in the database transactions of the leader, the request that holds the scope, once
 // in each transaction, until r's outcome is final, and returns false. t is the first transaction. If t is
 // nil, r has become the leader itself: follow runs nothing and returns true.
-func (r *updateRequest) follow(t *txn) bool {
+func (r *runningUpdate) follow(t *txn) bool {
 	if t == nil {
 		return true
 	}
@@ -127,7 +127,7 @@ func (r *updateRequest) follow(t *txn) bool {
 }
 
 // run runs the function in a transaction, on the goroutine of the function's caller.
-func (r *updateRequest) run(t *txn) {
+func (r *runningUpdate) run(t *txn) {
 	defer func() { r.ran <- struct{}{} }()
 	if !r.started {
 		if r.err = r.ctx.Err(); r.err != nil {
@@ -153,14 +153,14 @@ func (r *updateRequest) run(t *txn) {
 
 // ended reports whether the function of r has panicked or ended its goroutine, so that it must not run
 // again.
-func (r *updateRequest) ended() bool { return r.panicked || r.exited }
+func (r *runningUpdate) ended() bool { return r.panicked || r.exited }
 
 // updateGroup is an Update that holds a scope, the leader, together with the Updates that run in its database
 // transaction.
 type updateGroup struct {
 	e         *Engine
-	lead      *updateRequest
-	members   []*updateRequest // the leader first
+	lead      *runningUpdate
+	members   []*runningUpdate // the leader first
 	next      int              // index of the next member to run
 	a         *txnAttempt      // nil between two transactions
 	tries     int
@@ -246,7 +246,7 @@ func (g *updateGroup) runAll() {
 }
 
 // runOne runs one function, and undoes its writes if it fails.
-func (g *updateGroup) runOne(r *updateRequest) {
+func (g *updateGroup) runOne(r *runningUpdate) {
 	t := newTxn(g.a, r.ctx)
 	ok := false
 	defer func() { r.wrote = t.end(r, ok) }()

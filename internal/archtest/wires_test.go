@@ -68,7 +68,7 @@ func (h *loadedModule) reaches(path string, seen map[string]bool) bool {
 
 // resourceTypes are the types of the store whose methods access databases, containers and the resources in
 // them.
-var resourceTypes = map[string]bool{"Database": true, "Container": true, "Resources": true}
+var resourceTypes = map[string]bool{"Database": true, "Container": true, "ChildResources": true}
 
 // ownSurface lists the files of httpapi that serve Mayfly's own API instead of operations of Cosmos DB.
 // They may call the store directly.

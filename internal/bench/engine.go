@@ -33,14 +33,14 @@ type comparedStore struct {
 	close func() error
 }
 
-// comparedOperation is an operation that CompareEngines measures, with the number of clients that run it: a
-// row of its table.
-type comparedOperation struct {
+// engineComparisonOperation is an operation that CompareEngines measures, with the number of clients that run
+// it: a row of its table.
+type engineComparisonOperation struct {
 	name, op string
 	clients  int
 }
 
-var engineRows = []comparedOperation{
+var engineRows = []engineComparisonOperation{
 	{"create", "create", 1},
 	{"create, 16 clients", "create", 16},
 	{"point read", "read", 1},
@@ -149,7 +149,7 @@ const batchSize = 100
 
 // measure runs an operation for some seconds. It returns the text for the table: the median time, the rate
 // and the round trips of one operation.
-func (s *comparedStore) measure(ctx context.Context, row comparedOperation, next *int,
+func (s *comparedStore) measure(ctx context.Context, row engineComparisonOperation, next *int,
 	seconds float64) (string, error) {
 	var mu sync.Mutex
 	var times []time.Duration

@@ -139,7 +139,7 @@ func (p *importComparison) runBaseline(ctx context.Context) (n int, took time.Du
 		ops := make([]store.Operation, min(importBatch, p.next-from))
 		for i := range ops {
 			ops[i] = store.Operation{Kind: store.OperationUpsert, Body: newDocument(from + i).json(),
-				NoContent: true, WriteOptions: store.WriteOptions{Import: &store.ImportedItemTimestamp{}}}
+				NoContent: true, WriteOptions: store.WriteOptions{Import: &store.ImportTimestampOptions{}}}
 		}
 		_, _, err := c.Batch(ctx, definition.PartitionKey{}, ops, store.BatchOptions{ContinueOnError: true})
 		if err != nil {

@@ -129,8 +129,8 @@ func keysOf(txns [][]byte) (n int) {
 	return n
 }
 
-// keyWriter has the methods of a transaction that are recorded.
-type keyWriter interface {
+// txnWriteMethods has the methods of a transaction that are recorded.
+type txnWriteMethods interface {
 	Set(key, value []byte)
 	Delete(key []byte)
 }
@@ -139,7 +139,7 @@ type keyWriter interface {
 // fail here.
 type recordingTxn struct {
 	engine.Txn
-	to  keyWriter
+	to  txnWriteMethods
 	ops *raw.Batch
 }
 

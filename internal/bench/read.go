@@ -156,7 +156,7 @@ func storeReader(ctx context.Context, c *store.Container) readWorkload {
 	}
 }
 
-func rawReader(bare *raw.DB, stored *pebbleKeys) readWorkload {
+func rawReader(bare *raw.DB, stored *storedDocumentKeys) readWorkload {
 	var keys [round][]byte
 	return readWorkload{
 		prepare: func(k, i int) { keys[k] = append(keys[k][:0], stored.key(i)...) },
@@ -170,14 +170,14 @@ func rawReader(bare *raw.DB, stored *pebbleKeys) readWorkload {
 	}
 }
 
-// pebbleKeys are the keys of the stored documents. They are in one slice, so that the garbage collector has
-// little work.
-type pebbleKeys struct {
+// storedDocumentKeys are the keys of the stored documents. They are in one slice, so that the garbage
+// collector has little work.
+type storedDocumentKeys struct {
 	text []byte
 	at   [][2]uint32 // begin and end of the i-th document's key
 }
 
-func (r *pebbleKeys) key(i int) []byte { return r.text[r.at[i][0]:r.at[i][1]] }
+func (r *storedDocumentKeys) key(i int) []byte { return r.text[r.at[i][0]:r.at[i][1]] }
 
 // eachRawDocument calls fn with the number and the key of each stored document, in key order. The key is
 // valid until fn returns.
@@ -200,8 +200,8 @@ func eachRawDocument(bare *raw.DB, fn func(i int, key []byte)) (err error) {
 }
 
 // findRawKeys finds the keys of n documents by reading the values.
-func findRawKeys(bare *raw.DB, n int) (keys *pebbleKeys, err error) {
-	keys = &pebbleKeys{at: make([][2]uint32, n)}
+func findRawKeys(bare *raw.DB, n int) (keys *storedDocumentKeys, err error) {
+	keys = &storedDocumentKeys{at: make([][2]uint32, n)}
 	found := 0
 	err = eachRawDocument(bare, func(i int, key []byte) {
 		if i < n && keys.at[i][1] == 0 {

@@ -87,7 +87,7 @@ func (c *ServerFlags) Call(ctx context.Context, method, path string, question an
 	if err != nil {
 		return nil, Misuse("--key is not base64: " + err.Error())
 	}
-	body, ready := question.(RawJSON)
+	body, ready := question.(RawJSONRequestBody)
 	if question != nil && !ready {
 		if body, err = json.Marshal(question); err != nil {
 			return nil, err
@@ -121,8 +121,8 @@ func (c *ServerFlags) Call(ctx context.Context, method, path string, question an
 	return req, nil
 }
 
-// RawJSON is the body of a request that is already encoded as JSON.
-type RawJSON []byte
+// RawJSONRequestBody is the body of a request that is already encoded as JSON.
+type RawJSONRequestBody []byte
 
 // resource returns the type and the link with which a path is signed: for dbs/D/colls/C/docs these are docs
 // and dbs/D/colls/C, for dbs/D they are dbs and the whole path. Paths below _mayfly have no type.

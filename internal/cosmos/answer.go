@@ -59,8 +59,8 @@ type Answer struct {
 	MinThroughput    int  // of an offer, in RU/s
 	ReplacePending   bool // of an offer
 
-	Expiry *inspect.Expiry            // the item's expiry
-	Lint   definition.BrokenLintRules // lint rules that the written time to live violates
+	Expiry *inspect.ItemExpiryExplanation // the item's expiry
+	Lint   definition.BrokenLintRules     // lint rules that the written time to live violates
 
 	pooled   *bodyBuffer // pooled buffer of Body; nil: none
 	reserved int64       // bytes reserved in memory

@@ -34,7 +34,7 @@ func (c *activeOperation) containsNext(d *store.Database, byRID bool) bool {
 	}
 	next := c.req.Address.ID(1)
 	of := func(k store.ResourceKind) error {
-		_, err := resourceParent{Resources: d.Resources(k), byRID: byRID}.named(next)
+		_, err := resourceParent{ChildResources: d.Resources(k), byRID: byRID}.named(next)
 		return err
 	}
 	var err error

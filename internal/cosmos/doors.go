@@ -45,7 +45,7 @@ func (s *Service) DataTime(database string) (now time.Time) {
 
 // Receipt sets, from the receipt of a store operation, the partition range, the LSN and the charge in the
 // response.
-func (s *Service) Receipt(ctx context.Context, req *Request, out *Answer, r store.Receipt) {
+func (s *Service) Receipt(ctx context.Context, req *Request, out *Answer, r store.OperationReceipt) {
 	c := s.begin(ctx, req, out)
 	defer c.end()
 	c.setReceiptOf(r)

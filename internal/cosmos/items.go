@@ -40,7 +40,7 @@ func (c *activeOperation) session() []store.SessionTokenEntry {
 // setReceiptOf copies the partition range, the LSN and the charge of a store operation to the response. It
 // must be called before the error of the operation is checked, because a failed operation has a receipt as
 // well.
-func (c *activeOperation) setReceiptOf(r store.Receipt) {
+func (c *activeOperation) setReceiptOf(r store.OperationReceipt) {
 	c.setReceipt(r.Range, r.LSN, r.Charge)
 	c.out.Lint = r.Lint
 	c.reply = r.Reply

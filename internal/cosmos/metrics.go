@@ -50,7 +50,7 @@ func milliseconds(d time.Duration) float64 { return max(float64(d)/float64(time.
 // setIndexUse sets the index metrics header for clients that ask for it: the indexes that a query has used,
 // and those that would make it faster. Version 1 is in base64, version 2 is URL-encoded. If a client
 // requests both, version 2 is sent.
-func (c *activeOperation) setIndexUse(use query.IndexUse) {
+func (c *activeOperation) setIndexUse(use query.UsedAndPotentialIndexes) {
 	var text []byte
 	var err error
 	switch {
@@ -72,7 +72,7 @@ func (c *activeOperation) setIndexUse(use query.IndexUse) {
 const impact = "High"
 
 // indexUseV1 returns version 1 of the index metrics.
-func indexUseV1(use query.IndexUse) ([]byte, error) {
+func indexUseV1(use query.UsedAndPotentialIndexes) ([]byte, error) {
 	type single struct {
 		FilterExpression, IndexSpec       string
 		FilterPreciseSet, IndexPreciseSet bool
@@ -95,7 +95,7 @@ func indexUseV1(use query.IndexUse) ([]byte, error) {
 }
 
 // indexUseV2 returns version 2 of the index metrics. Only potential indexes have a score.
-func indexUseV2(use query.IndexUse) ([]byte, error) {
+func indexUseV2(use query.UsedAndPotentialIndexes) ([]byte, error) {
 	type single struct {
 		IndexSpec        string
 		IndexImpactScore string `json:",omitempty"`

@@ -14,7 +14,8 @@ func TestUnsupportedOperations(t *testing.T) {
 	for kind := cosmos.KindAccount; kind <= cosmos.KindNone; kind++ {
 		for op := cosmos.OpRead; op <= cosmos.OpOther; op++ {
 			for _, feed := range []bool{false, true} {
-				for _, address := range []cosmos.Address{{}, at("d"), at("d", "c"), at("d", "c", "i")} {
+				for _, address := range []cosmos.ResourceAddress{{}, at("d"), at("d", "c"),
+					at("d", "c", "i")} {
 					f := w.send(cosmos.Request{Kind: kind, Feed: feed, Operation: op, Address: address,
 						Body: []byte("{}")})
 					if !cosmos.Supports(kind, feed, op) {

@@ -88,5 +88,5 @@ func decodeOrderValue(v jsondoc.Value) (at query.OrderValue, known bool) {
 		return at, false
 	}
 	kind, known := map[string]jsondoc.Kind{"array": jsondoc.Array, "object": jsondoc.Object}[v.Member("type").Str()]
-	return query.OrderedByHash(kind, jsondoc.Hash{Low: uint64(low), High: uint64(high)}), known
+	return query.OrderedByHash(kind, jsondoc.MurmurHash128{Low: uint64(low), High: uint64(high)}), known
 }

@@ -13,7 +13,7 @@ type Request struct {
 	Kind      ResourceKind
 	Feed      bool // the request concerns all resources of the kind below the address
 	Operation OperationType
-	Address   Address
+	Address   ResourceAddress
 	Headers   RequestHeaders
 	Body      []byte // JSON text, binary JSON, or a batch's rows; nil: none
 	BareText  bool   // the body is the plain text of a query, not JSON
@@ -40,9 +40,9 @@ type Request struct {
 // MaxIDs is the maximum number of ids in an address: database, container, item, attachment.
 const MaxIDs = 4
 
-// Address is the location of a resource or of a feed in the account: the ids of the database, the
+// ResourceAddress is the location of a resource or of a feed in the account: the ids of the database, the
 // container and so on that lead to it.
-type Address struct {
+type ResourceAddress struct {
 	IDs [MaxIDs]string // outermost first
 	N   int            // number of ids
 	// ByRID reports whether the ids are rids, or may be names because the database's name has the form of a
@@ -51,7 +51,7 @@ type Address struct {
 }
 
 // ID returns the id at a level, or "" if there are fewer levels. Level 0 is the outermost.
-func (a *Address) ID(level int) string {
+func (a *ResourceAddress) ID(level int) string {
 	if level >= a.N {
 		return ""
 	}
@@ -59,13 +59,13 @@ func (a *Address) ID(level int) string {
 }
 
 // Database returns the id of the database.
-func (a *Address) Database() string { return a.ID(0) }
+func (a *ResourceAddress) Database() string { return a.ID(0) }
 
 // Container returns the id of the container.
-func (a *Address) Container() string { return a.ID(1) }
+func (a *ResourceAddress) Container() string { return a.ID(1) }
 
 // Leaf returns the last id. For a feed this is the id of the parent.
-func (a *Address) Leaf() string {
+func (a *ResourceAddress) Leaf() string {
 	if a.N == 0 {
 		return ""
 	}
@@ -125,7 +125,7 @@ type RequestHeaders struct {
 	Throughput            definition.Throughput
 	ToAutoscale, ToManual bool // an offer's migration
 
-	Imported *store.ImportedItemTimestamp // import options of a create or an upsert; nil: a normal write
+	Imported *store.ImportTimestampOptions // import options of a create or an upsert; nil: a normal write
 
 	Supported, Wanted ResponseFormats // formats that the body of the response may have
 }
@@ -135,8 +135,9 @@ func (h *RequestHeaders) Changes() bool { return h.Incremental || h.FullFidelity
 
 // scope returns the part of a container that the headers select: by a partition key, a partition range or an
 // interval of effective partition keys.
-func (h *RequestHeaders) scope() store.Scope {
-	return store.Scope{Partition: h.PartitionKey, Range: h.RangeID, MinEPK: h.MinEPK, MaxEPK: h.MaxEPK}
+func (h *RequestHeaders) scope() store.PartitionScope {
+	return store.PartitionScope{Partition: h.PartitionKey, Range: h.RangeID, MinEPK: h.MinEPK,
+		MaxEPK: h.MaxEPK}
 }
 
 // listOptions returns the options of a feed or a query of items: scope, page and session.

@@ -98,8 +98,8 @@ type listBody struct {
 	*bodyBuffer
 	n    int // rows
 	call *activeOperation
-	turn *store.ResponseTurn // of a large page; nil: none
-	next int                 // length of the buffer at which the next turn begins
+	turn *store.LargeResponsePermit // of a large page; nil: none
+	next int                        // length of the buffer at which the next turn begins
 }
 
 // pieceSize is the number of bytes of a large page that are made at a time. Between two pieces other
@@ -109,7 +109,7 @@ const pieceSize = 256 << 10
 // newPage starts the body of a list, {"_rid": owner, key: [...]}, up to its first row. size is the
 // approximate length of all rows in bytes, for which space is reserved, so that the buffer need not grow.
 func (c *activeOperation) newPage(owner, key string, size int) *listBody {
-	var turn *store.ResponseTurn
+	var turn *store.LargeResponsePermit
 	if size >= pieceSize {
 		turn = c.srv.db.TakeTurn(c.ctx)
 	}

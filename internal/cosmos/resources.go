@@ -29,7 +29,7 @@ var smallKinds = map[ResourceKind]struct {
 // resourceParent is the database, user or container, addressed by a path, that contains users, permissions,
 // client encryption keys or scripts.
 type resourceParent struct {
-	store.Resources
+	store.ChildResources
 	owner string // rid of the parent
 	byRID bool
 	in    *store.Container // container; nil if the resources belong to a database
@@ -54,17 +54,18 @@ func (s *Service) resources(c *activeOperation) (p resourceParent, err error) {
 		return p, fault.Owner(err)
 	}
 	c.out.setDatabasePaths(d.RID(), d.ID())
-	p = resourceParent{Resources: d.Resources(k), owner: d.RID(), byRID: byRID}
+	p = resourceParent{ChildResources: d.Resources(k), owner: d.RID(), byRID: byRID}
 	if k != store.KindPermission {
 		return p, nil
 	}
 	if err := c.in.checkTokenLife(); err != nil {
 		return p, err
 	}
-	user, err := resourceParent{Resources: d.Resources(store.KindUser), byRID: byRID}.named(c.req.Address.ID(1))
+	user, err := resourceParent{ChildResources: d.Resources(store.KindUser),
+		byRID: byRID}.named(c.req.Address.ID(1))
 	if err == nil {
 		p.owner = user.RID
-		p.Resources, err = d.Permissions(user.ID)
+		p.ChildResources, err = d.Permissions(user.ID)
 	}
 	return p, fault.Owner(err)
 }

@@ -32,7 +32,7 @@ func (s *Service) executeProcedure(c *activeOperation) error {
 		return err
 	}
 	done, r, err := coll.Execute(c.ctx, c.in.PartitionKey, id, args,
-		store.ExecuteOptions{Logging: c.in.ScriptLog, Range: c.in.RangeID, Session: c.in.Session})
+		store.ProcedureExecutionOptions{Logging: c.in.ScriptLog, Range: c.in.RangeID, Session: c.in.Session})
 	c.setReceiptOf(r)
 	if c.in.ScriptLog { // also if the script throws
 		c.out.Logged, c.out.ScriptLog = true, escapeLog(done.Log)

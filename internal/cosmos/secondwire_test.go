@@ -63,7 +63,7 @@ func newFrameProtocol(t *testing.T, change func(*cosmos.Options)) *serviceClient
 }
 
 // at returns the address with these ids, outermost first: database, container, item.
-func at(ids ...string) (a cosmos.Address) {
+func at(ids ...string) (a cosmos.ResourceAddress) {
 	a.N = copy(a.IDs[:], ids)
 	return a
 }

@@ -13,7 +13,8 @@ const slowText = 16 << 10
 // logSlow logs a page of a query that took longer than Options.SlowQuery, with its plan and statistics. The
 // plan contains the values in conditions, including those of parameters. The results of the query are not
 // logged.
-func (c *activeOperation) logSlow(text string, params []store.Parameter, p *store.QueryPage, r store.Receipt,
+func (c *activeOperation) logSlow(text string, params []store.Parameter, p *store.QueryPage,
+	r store.OperationReceipt,
 	took time.Duration, err error) {
 	limit := c.srv.opt.SlowQuery
 	if limit == 0 || took < limit {

@@ -142,7 +142,7 @@ func (s *Service) permitInside(c *activeOperation, p addressedContainer, g *Toke
 		return nil
 	}
 	scripts := p.container.Resources(smallKinds[c.req.Kind].kind)
-	script, err := resourceParent{Resources: scripts, byRID: p.byRID}.named(c.req.Address.Leaf())
+	script, err := resourceParent{ChildResources: scripts, byRID: p.byRID}.named(c.req.Address.Leaf())
 	if err != nil || script.RID != g.RID {
 		return forbidden()
 	}

@@ -18,7 +18,7 @@ import (
 var rewrite = flag.Bool("rewrite", false, "replace the expected outputs in the golden files that are run")
 
 // A Case is one command in a test file, with its arguments and its input.
-type Case struct {
+type TestFileCommand struct {
 	Cmd   string
 	Args  []string          // positional arguments
 	KV    map[string]string // key=value arguments
@@ -31,9 +31,9 @@ type Case struct {
 
 // Run runs the cases of the file at path in order and compares the result of fn for each with the expected
 // output. A missing newline at the end of the output is ignored.
-func Run(t *testing.T, path string, fn func(t *testing.T, c *Case) string) {
+func Run(t *testing.T, path string, fn func(t *testing.T, c *TestFileCommand) string) {
 	t.Helper()
-	diffs, err := runFile(path, *rewrite, func(c *Case) string {
+	diffs, err := runFile(path, *rewrite, func(c *TestFileCommand) string {
 		c.t = t
 		return fn(t, c)
 	})
@@ -47,7 +47,7 @@ func Run(t *testing.T, path string, fn func(t *testing.T, c *Case) string) {
 
 // Walk runs every file below dir, each in a subtest named by its path inside dir. Files whose names begin
 // with a dot are skipped. A directory without a file is an error, because such a test could never fail.
-func Walk(t *testing.T, dir string, fn func(t *testing.T, c *Case) string) {
+func Walk(t *testing.T, dir string, fn func(t *testing.T, c *TestFileCommand) string) {
 	t.Helper()
 	files, err := filesBelow(dir)
 	if err != nil {
@@ -75,7 +75,7 @@ func filesBelow(dir string) (files []string, err error) {
 
 // runFile runs the cases of one file and returns a report for each case whose output differs. With update it
 // writes the results of fn into the file instead.
-func runFile(path string, update bool, fn func(*Case) string) (diffs []string, err error) {
+func runFile(path string, update bool, fn func(*TestFileCommand) string) (diffs []string, err error) {
 	src, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
@@ -108,7 +108,7 @@ func runFile(path string, update bool, fn func(*Case) string) (diffs []string, e
 }
 
 // report describes the difference between got and the expected output.
-func (c *Case) report(got string) string {
+func (c *TestFileCommand) report(got string) string {
 	lines := func(s string) []string { return strings.Split(strings.TrimSuffix(s, "\n"), "\n") }
 	return fmt.Sprintf("%s: %s: the output differs (-expected +got; -rewrite takes it over):\n%s",
 		c.Pos, c.Cmd, cmp.Diff(lines(c.expected), lines(got)))
@@ -116,7 +116,7 @@ func (c *Case) report(got string) string {
 
 // print writes the output got after the line of dashes of c. It uses doubled lines of dashes if got contains
 // blank lines.
-func (c *Case) print(w *strings.Builder, got string) error {
+func (c *TestFileCommand) print(w *strings.Builder, got string) error {
 	const double = fence + "\n" + fence + "\n"
 	if !strings.Contains("\n"+got, "\n\n") && !strings.HasPrefix(got, fence+"\n") {
 		w.WriteString(got)
@@ -130,20 +130,20 @@ func (c *Case) print(w *strings.Builder, got string) error {
 }
 
 // Fatalf ends the test with a message that begins with the position of the case.
-func (c *Case) Fatalf(format string, args ...any) {
+func (c *TestFileCommand) Fatalf(format string, args ...any) {
 	c.t.Helper()
 	c.t.Fatalf("%s: %s: %s", c.Pos, c.Cmd, fmt.Sprintf(format, args...))
 }
 
 // Unknown fails the test, because the function under test has no command with this name.
-func (c *Case) Unknown() string {
+func (c *TestFileCommand) Unknown() string {
 	c.t.Helper()
 	c.Fatalf("unknown command")
 	return ""
 }
 
 // Lines returns the input line by line, without newlines.
-func (c *Case) Lines() []string {
+func (c *TestFileCommand) Lines() []string {
 	if c.Input == "" {
 		return nil
 	}
@@ -151,37 +151,37 @@ func (c *Case) Lines() []string {
 }
 
 // Flag reports whether name is one of the positional arguments.
-func (c *Case) Flag(name string) bool {
+func (c *TestFileCommand) Flag(name string) bool {
 	return slices.Contains(c.Args, name)
 }
 
 // String returns the value of the argument key, or def if it is not given.
-func (c *Case) String(key, def string) string {
+func (c *TestFileCommand) String(key, def string) string {
 	return named(c, key, def, func(s string) (string, error) { return s, nil })
 }
 
 // Int returns the value of the argument key as a number (decimal, 0x or 0b), or def if it is not given. A
 // malformed value fails the test.
-func (c *Case) Int(key string, def int64) int64 {
+func (c *TestFileCommand) Int(key string, def int64) int64 {
 	c.t.Helper()
 	return named(c, key, def, func(s string) (int64, error) { return strconv.ParseInt(s, 0, 64) })
 }
 
 // Bool returns the value of the argument key (true or false), or def if it is not given. A malformed value
 // fails the test.
-func (c *Case) Bool(key string, def bool) bool {
+func (c *TestFileCommand) Bool(key string, def bool) bool {
 	c.t.Helper()
 	return named(c, key, def, strconv.ParseBool)
 }
 
 // Duration returns the value of the argument key, such as "1.5s", or def if it is not given. A malformed
 // value fails the test.
-func (c *Case) Duration(key string, def time.Duration) time.Duration {
+func (c *TestFileCommand) Duration(key string, def time.Duration) time.Duration {
 	c.t.Helper()
 	return named(c, key, def, time.ParseDuration)
 }
 
-func named[T any](c *Case, key string, def T, parse func(string) (T, error)) T {
+func named[T any](c *TestFileCommand, key string, def T, parse func(string) (T, error)) T {
 	s, ok := c.KV[key]
 	if !ok {
 		return def

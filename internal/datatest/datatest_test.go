@@ -12,7 +12,7 @@ import (
 )
 
 // answer is the function that this package's own test files exercise: it returns the output for a case.
-func answer(c *Case) string {
+func answer(c *TestFileCommand) string {
 	var b strings.Builder
 	switch c.Cmd {
 	case "show":
@@ -41,7 +41,7 @@ func answer(c *Case) string {
 
 func TestWalk(t *testing.T) {
 	seen := 0
-	Walk(t, "testdata/args", func(t *testing.T, c *Case) string {
+	Walk(t, "testdata/args", func(t *testing.T, c *TestFileCommand) string {
 		seen++
 		return answer(c)
 	})
@@ -160,7 +160,7 @@ quiet
 func TestRewriteWithTwoSeparators(t *testing.T) {
 	path := write(t, "echo\n----\nold\n\nquiet\n----\nx\n")
 	before := read(t, path)
-	_, err := runFile(path, true, func(*Case) string { return "a\n----\n----\n\nb\n" })
+	_, err := runFile(path, true, func(*TestFileCommand) string { return "a\n----\n----\n\nb\n" })
 	var syntax *SyntaxError
 	if !errors.As(err, &syntax) {
 		t.Fatalf("error %v, want a *SyntaxError", err)
@@ -206,7 +206,7 @@ func FuzzPrintParse(f *testing.F) {
 		out = strings.ReplaceAll(out, "\r", "") // a line end \r\n is read as \n
 		var w strings.Builder
 		w.WriteString("cmd\n----\n")
-		if err := (&Case{}).print(&w, out); err != nil {
+		if err := (&TestFileCommand{}).print(&w, out); err != nil {
 			return // refused, which TestRewriteWithTwoSeparators covers
 		}
 		w.WriteString("\n")

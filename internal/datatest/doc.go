@@ -23,13 +23,13 @@
 //	----
 //	----
 //
-// Arguments are separated by blanks. An argument of the form key=value is in Case.KV, any other one in
-// Case.Args. A value, or a whole argument, may be quoted as a Go string if it contains blanks. Input lines
-// are used unchanged, except that a line end of Windows is read as a newline.
+// Arguments are separated by blanks. An argument of the form key=value is in TestFileCommand.KV, any other
+// one in TestFileCommand.Args. A value, or a whole argument, may be quoted as a Go string if it contains
+// blanks. Input lines are used unchanged, except that a line end of Windows is read as a newline.
 //
 // The test passes a function that returns the output for a case. A difference is reported with the file, the
-// line and a diff. With the flag -rewrite the expected outputs in the file are replaced by the results of
-// the function, so that the differences can be reviewed in version control:
+// line and a diff. With the flag -rewrite the expected outputs in the file are replaced by the results of the
+// function, so that the differences can be reviewed in version control:
 //
 //	go test ./ttl -run Timelines -rewrite
 //

@@ -22,7 +22,7 @@ func (e *SyntaxError) Error() string { return e.Pos + ": " + e.Reason }
 // line of dashes). The last piece of a file has no case (nil).
 type fileSection struct {
 	kept []string
-	c    *Case
+	c    *TestFileCommand
 }
 
 type parser struct {
@@ -61,7 +61,7 @@ func (p *parser) section() (fileSection, error) {
 	if p.next == len(p.lines) {
 		return fileSection{kept: p.lines[first:]}, nil
 	}
-	c := &Case{Pos: fmt.Sprintf("%s:%d", p.path, p.next+1)}
+	c := &TestFileCommand{Pos: fmt.Sprintf("%s:%d", p.path, p.next+1)}
 	if err := c.parseCommand(p.lines[p.next]); err != nil {
 		return fileSection{}, &SyntaxError{c.Pos, err.Error()}
 	}
@@ -80,7 +80,7 @@ func (p *parser) section() (fileSection, error) {
 }
 
 // expected reads the expected output, which follows the line of dashes of c.
-func (p *parser) expected(c *Case) error {
+func (p *parser) expected(c *TestFileCommand) error {
 	first := p.next
 	if !p.at(0, fence) {
 		for p.next < len(p.lines) && p.lines[p.next] != "" {
@@ -118,7 +118,7 @@ func joinLines(lines []string) string {
 var keyOf = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_.-]*)=`)
 
 // parseCommand splits the first line of a case into the command, the positional and the named arguments.
-func (c *Case) parseCommand(line string) error {
+func (c *TestFileCommand) parseCommand(line string) error {
 	c.KV = map[string]string{}
 	rest := strings.TrimSpace(line)
 	cut := strings.IndexAny(rest, " \t")

@@ -50,13 +50,13 @@ func ParseAllow(list []string) (a AllowedAddresses, err error) {
 	return a, nil
 }
 
-// An AddressError is the error of a webhook whose address is not allowed.
-type AddressError struct {
+// A DisallowedAddressError is the error of a webhook whose address is not allowed.
+type DisallowedAddressError struct {
 	Host    string // as in the webhook's URL
 	Address netip.Addr
 }
 
-func (e *AddressError) Error() string {
+func (e *DisallowedAddressError) Error() string {
 	return "the webhook's host '" + e.Host + "' is the address " + e.Address.String() +
 		", which is not public and not allowed: see --webhook-allow"
 }
@@ -64,8 +64,8 @@ func (e *AddressError) Error() string {
 // resolveTime is the time limit of Check's name lookup.
 const resolveTime = 2 * time.Second
 
-// Check fails with *AddressError if a webhook's URL resolves to an address that is not allowed. It accepts
-// a name that has no address, because the address is checked again at each delivery.
+// Check fails with *DisallowedAddressError if a webhook's URL resolves to an address that is not allowed. It
+// accepts a name that has no address, because the address is checked again at each delivery.
 func (a AllowedAddresses) Check(ctx context.Context, rawURL string) error {
 	u, err := url.Parse(rawURL)
 	if err != nil {
@@ -75,7 +75,7 @@ func (a AllowedAddresses) Check(ctx context.Context, rawURL string) error {
 		return nil
 	}
 	if isLocal(u.Hostname()) && !a.address(loopback) {
-		return &AddressError{u.Hostname(), loopback}
+		return &DisallowedAddressError{u.Hostname(), loopback}
 	}
 	ctx, cancel := context.WithTimeout(ctx, resolveTime)
 	defer cancel()
@@ -85,7 +85,7 @@ func (a AllowedAddresses) Check(ctx context.Context, rawURL string) error {
 	}
 	for _, ip := range found {
 		if !a.address(ip) {
-			return &AddressError{u.Hostname(), ip.Unmap()}
+			return &DisallowedAddressError{u.Hostname(), ip.Unmap()}
 		}
 	}
 	return nil
@@ -164,7 +164,7 @@ func newTransport(allow AllowedAddresses) *restrictedTransport {
 				return fmt.Errorf("the webhook's address: %w", err)
 			}
 			if !allow.address(to.Addr()) {
-				return &AddressError{host, to.Addr().Unmap()}
+				return &DisallowedAddressError{host, to.Addr().Unmap()}
 			}
 			return nil
 		}}
@@ -186,7 +186,7 @@ func newTransport(allow AllowedAddresses) *restrictedTransport {
 	return t
 }
 
-// RoundTrip sends a request, or fails with *AddressError if the address is not allowed.
+// RoundTrip sends a request, or fails with *DisallowedAddressError if the address is not allowed.
 func (t *restrictedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	proxy, err := http.ProxyFromEnvironment(r)
 	if err != nil || proxy == nil {

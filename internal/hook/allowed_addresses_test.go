@@ -41,7 +41,7 @@ func TestAllowedAddresses(t *testing.T) {
 			}
 		}
 		for _, host := range tc.not {
-			var wrong *hook.AddressError
+			var wrong *hook.DisallowedAddressError
 			if err := a.Check(t.Context(), "https://"+host+"/"); !errors.As(err, &wrong) ||
 				!strings.Contains(err.Error(), "--webhook-allow") {
 				t.Errorf("%q: %s: %v", tc.list, host, err)
@@ -70,11 +70,11 @@ func TestAddressAtDelivery(t *testing.T) {
 	urls := []string{private.URL + "/address", "http://localhost:" + port + "/name",
 		"http://[::ffff:127.0.0.1]:" + port + "/mapped"}
 	for _, u := range urls {
-		g.webhooks(store.Webhook{URL: u})
+		g.webhooks(store.WebhookSettings{URL: u})
 		g.die(len(u)*10, 1)
 		<-g.wall.asleep // after the first failure
 		list := g.d.Status()
-		var wrong *hook.AddressError
+		var wrong *hook.DisallowedAddressError
 		if len(list) != 1 || list[0].URL != u || list[0].Failures == 0 || !errors.As(list[0].Err, &wrong) ||
 			!wrong.Address.IsLoopback() {
 			t.Errorf("%s: %+v", u, list)
@@ -99,10 +99,10 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	t.Cleanup(inner.Close)
 	outer := httptest.NewServer(http.RedirectHandler(inner.URL, http.StatusTemporaryRedirect))
 	t.Cleanup(outer.Close)
-	g.webhooks(store.Webhook{URL: outer.URL})
+	g.webhooks(store.WebhookSettings{URL: outer.URL})
 	g.die(0, 1)
 	<-g.wall.asleep
-	var status *hook.StatusError
+	var status *hook.ResponseStatusError
 	if list := g.d.Status(); len(list) != 1 || !errors.As(list[0].Err, &status) || status.Status != 307 ||
 		len(called) > 0 {
 		t.Errorf("%+v, %d calls", list, len(called))
@@ -115,7 +115,7 @@ func TestAllowedName(t *testing.T) {
 	g := newDeliveryFixture(t, "localhost")
 	e := newEndpoint(t, "")
 	u := strings.Replace(e.URL, "127.0.0.1", "localhost", 1)
-	g.webhooks(store.Webhook{URL: u})
+	g.webhooks(store.WebhookSettings{URL: u})
 	g.die(0, 2)
 	g.wantAll("by name", e.take(2), 0, 2)
 	g.confirmed(u)

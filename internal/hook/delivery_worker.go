@@ -26,10 +26,10 @@ const SignatureHeader = "X-Mayfly-Signature"
 // longer is not reused.
 const maxAnswer = 64 << 10
 
-// A StatusError is the error for a response that does not confirm a batch.
-type StatusError struct{ Status int }
+// A ResponseStatusError is the error for a response that does not confirm a batch.
+type ResponseStatusError struct{ Status int }
 
-func (e *StatusError) Error() string {
+func (e *ResponseStatusError) Error() string {
 	return "the endpoint answered " + strconv.Itoa(e.Status) + " " + http.StatusText(e.Status)
 }
 
@@ -166,7 +166,7 @@ func (w *deliveryWorker) body(page *store.ExpirationsPage) []byte {
 	return append(b, "]}"...)
 }
 
-// send posts a body to the webhook's URL, signed if the webhook has a secret. It returns *StatusError
+// send posts a body to the webhook's URL, signed if the webhook has a secret. It returns *ResponseStatusError
 // unless the status of the response is from 200 to 299.
 func (w *deliveryWorker) send(ctx context.Context, body []byte) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.sub.URL, bytes.NewReader(body))
@@ -188,7 +188,7 @@ func (w *deliveryWorker) send(ctx context.Context, body []byte) error {
 	_, _ = io.CopyN(io.Discard, res.Body, maxAnswer)
 	_ = res.Body.Close()
 	if res.StatusCode/100 != 2 {
-		return &StatusError{res.StatusCode}
+		return &ResponseStatusError{res.StatusCode}
 	}
 	return nil
 }

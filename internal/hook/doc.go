@@ -38,8 +38,8 @@
 // A webhook can use public addresses and those in Allow. Clients that may change a container's settings
 // therefore cannot use the server to reach other addresses. The address of each connection is checked, at
 // each attempt, so a name that resolves to another address later cannot circumvent the check. Redirects are
-// not followed. A webhook that is not allowed fails with *AddressError, and is retried like one that does
-// not respond.
+// not followed. A webhook that is not allowed fails with *DisallowedAddressError, and is retried like one that
+// does not respond.
 //
 // # Goroutines
 //

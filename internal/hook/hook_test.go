@@ -123,7 +123,7 @@ func (g *deliveryFixture) reopen() {
 	g.must(err)
 }
 
-func (g *deliveryFixture) webhooks(list ...store.Webhook) {
+func (g *deliveryFixture) webhooks(list ...store.WebhookSettings) {
 	g.t.Helper()
 	_, err := g.c.ChangeSettings(g.ctx, func(s *store.ContainerSettings) error {
 		s.ExpiryEvents = &store.ExpiryEvents{Webhooks: list}
@@ -238,7 +238,8 @@ func (g *deliveryFixture) confirmed(url string) {
 func TestDelivery(t *testing.T) {
 	g := newDeliveryFixture(t)
 	plain, signed := newEndpoint(t, ""), newEndpoint(t, "s3cret")
-	g.webhooks(store.Webhook{URL: plain.URL}, store.Webhook{URL: signed.URL, Secret: "s3cret"})
+	g.webhooks(store.WebhookSettings{URL: plain.URL},
+		store.WebhookSettings{URL: signed.URL, Secret: "s3cret"})
 	g.die(0, 20)
 	g.wantAll("plain", plain.take(20), 0, 20)
 	g.wantAll("signed", signed.take(20), 0, 20)
@@ -254,7 +255,7 @@ func TestDelivery(t *testing.T) {
 func TestFailingEndpoint(t *testing.T) {
 	g := newDeliveryFixture(t)
 	good, bad := newEndpoint(t, ""), newEndpoint(t, "", 500, 302, 404)
-	g.webhooks(store.Webhook{URL: bad.URL}, store.Webhook{URL: good.URL})
+	g.webhooks(store.WebhookSettings{URL: bad.URL}, store.WebhookSettings{URL: good.URL})
 	g.die(0, 2)
 	g.wantAll("the good one", good.take(2), 0, 2)
 	first := <-bad.got
@@ -290,7 +291,7 @@ func TestFailingEndpoint(t *testing.T) {
 func TestWebhookRemovedAndAddedAgain(t *testing.T) {
 	g := newDeliveryFixture(t)
 	e := newEndpoint(t, "")
-	g.webhooks(store.Webhook{URL: e.URL})
+	g.webhooks(store.WebhookSettings{URL: e.URL})
 	g.die(0, 2)
 	g.wantAll("first", e.take(2), 0, 2)
 	g.confirmed(e.URL)
@@ -302,7 +303,7 @@ func TestWebhookRemovedAndAddedAgain(t *testing.T) {
 	if _, err := g.c.Confirmed(g.ctx, e.URL); fault.ErrorCode(err) != fault.CodeNotFound {
 		t.Errorf("%v", err)
 	}
-	g.webhooks(store.Webhook{URL: e.URL})
+	g.webhooks(store.WebhookSettings{URL: e.URL})
 	g.wantAll("again", e.take(4), 0, 4)
 	d, err := g.db.Database("db")
 	g.must(err)
@@ -314,7 +315,7 @@ func TestWebhookRemovedAndAddedAgain(t *testing.T) {
 func TestLostEvents(t *testing.T) {
 	g := newDeliveryFixture(t)
 	e := newEndpoint(t, "")
-	g.webhooks(store.Webhook{URL: e.URL})
+	g.webhooks(store.WebhookSettings{URL: e.URL})
 	g.die(0, 4)
 	e.take(4)
 	g.confirmed(e.URL)
@@ -348,7 +349,7 @@ func TestCloseWithUnresponsiveEndpoint(t *testing.T) {
 	}))
 	t.Cleanup(dead.Close)
 	t.Cleanup(func() { close(hang) })
-	g.webhooks(store.Webhook{URL: dead.URL})
+	g.webhooks(store.WebhookSettings{URL: dead.URL})
 	g.die(0, 1)
 	<-called
 	g.reopen() // closes

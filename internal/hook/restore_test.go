@@ -16,7 +16,7 @@ func TestDeliveryAfterRestore(t *testing.T) {
 	g.log = slog.New(slog.NewTextHandler(&log, nil))
 	g.reopen()
 	e := newEndpoint(t, "")
-	g.webhooks(store.Webhook{URL: e.URL})
+	g.webhooks(store.WebhookSettings{URL: e.URL})
 	if _, err := g.db.Snapshot(g.ctx, "one"); err != nil {
 		t.Fatal(err)
 	}

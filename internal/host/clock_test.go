@@ -118,7 +118,7 @@ func TestClockWaitsForWrites(t *testing.T) {
 // gatedParticipant is a ClockMoveParticipant for tests. Hold takes its gate exclusively. A test can hold the
 // gate shared, to imitate a running write.
 type gatedParticipant struct {
-	gate   host.Gate
+	gate   host.CancelableRWLock
 	clocks []*host.NonDecreasingClock
 	latest host.StoredMoment // guarded by gate
 	moved  []*host.NonDecreasingClock

@@ -15,16 +15,16 @@ import (
 // The source runs the transaction, which is its purge:
 //
 //	lock both sides, in the order of their tenants   // see LockOrderedSink.First
-//	scopes := those of the source, and ExpirySinkTx.Scopes
+//	scopes := those of the source, and ExpiredItemSinkTx.Scopes
 //	Update(scopes): Begin; for each item: Take, then delete; Finish
-//	ExpirySinkTx.Leave
+//	ExpiredItemSinkTx.Leave
 //
 // The transaction holds, shared, the locks by which both tenants keep their data unchanged. A transaction
 // over several tenants takes these locks in the order of the tenants given to Open. A move of a clock uses
 // the same order and takes them exclusively. So there is no deadlock. The order depends on the tenants, not
 // on which is source and sink, so items can expire in both directions.
 
-// ExpiredItem is an expired item in the form in which an ExpirySink receives it.
+// ExpiredItem is an expired item in the form in which an ExpiredItemSink receives it.
 type ExpiredItem struct {
 	From      string    // where it was stored: "shop/carts"
 	ID        string    // id of the item in its source
@@ -32,16 +32,16 @@ type ExpiredItem struct {
 	ExpiredAt time.Time // by the clock of the source
 }
 
-// ExpirySink is a place to which expired items of a container or queue are moved instead of being deleted:
-// an archive container, for example, or a queue.
-type ExpirySink interface {
-	// Enter takes the sink's locks, shared, until ExpirySinkTx.Leave. It returns the error of ctx, or an
+// ExpiredItemSink is a place to which expired items of a container or queue are moved instead of being
+// deleted: an archive container, for example, or a queue.
+type ExpiredItemSink interface {
+	// Enter takes the sink's locks, shared, until ExpiredItemSinkTx.Leave. It returns the error of ctx, or an
 	// error if the sink is deleted or accepts no items at the moment; then the items are not purged.
-	Enter(ctx context.Context) (ExpirySinkTx, error)
+	Enter(ctx context.Context) (ExpiredItemSinkTx, error)
 }
 
-// ExpirySinkTx stores expired items in their sink, within the transaction that purges them.
-type ExpirySinkTx interface {
+// ExpiredItemSinkTx stores expired items in their sink, within the transaction that purges them.
+type ExpiredItemSinkTx interface {
 	// Scopes returns the scopes that a transaction needs to store the items. r reads the state before the
 	// transaction.
 	Scopes(r engine.Reader, items []ExpiredItem) ([][]byte, error)
@@ -60,36 +60,36 @@ type ExpirySinkTx interface {
 }
 
 // FindExpirySinkFunc returns the sink with the given name. It fails if there is none.
-type FindExpirySinkFunc func(name string) (ExpirySink, error)
+type FindExpirySinkFunc func(name string) (ExpiredItemSink, error)
 
-// LockOrderedSink is an ExpirySink, together with the order in which its locks and the locks of the
+// LockOrderedSink is an ExpiredItemSink, together with the order in which its locks and the locks of the
 // container or queue whose items expire must be taken.
 type LockOrderedSink struct {
-	ExpirySink
+	ExpiredItemSink
 	// First reports whether the sink's locks precede those of the source. If so, Enter is called before the
 	// source takes its own locks, otherwise after.
 	First bool
 }
 
-// expirySinkFinders maps each kind of ExpirySink (container or queue, for example) to what finds sinks of
-// this kind: a function of the document store or of the message store.
-type expirySinkFinders map[string]expirySinkFinder
+// expirySinkFinders maps each kind of ExpiredItemSink (container or queue, for example) to what finds sinks
+// of this kind: a function of the document store or of the message store.
+type expirySinkFinders map[string]tenantExpirySinkFinder
 
-// expirySinkFinder finds expiry sinks of one kind: it holds the index of the tenant (the document store or
-// the message store) that has such sinks, and its function that finds one by name.
-type expirySinkFinder struct {
+// tenantExpirySinkFinder finds expiry sinks of one kind: it holds the index of the tenant (the document store
+// or the message store) that has such sinks, and its function that finds one by name.
+type tenantExpirySinkFinder struct {
 	tenant int
 	find   FindExpirySinkFunc
 }
 
-// add registers the kinds of ExpirySink that one tenant (the document store or the message store) has.
+// add registers the kinds of ExpiredItemSink that one tenant (the document store or the message store) has.
 // tenant is its index. It fails if another tenant has registered the same kind.
 func (h expirySinkFinders) add(tenant int, kinds map[string]FindExpirySinkFunc) error {
 	for kind, find := range kinds {
 		if _, taken := h[kind]; taken {
 			return fmt.Errorf("host: two tenants have expiry sinks of the kind %q", kind)
 		}
-		h[kind] = expirySinkFinder{tenant, find}
+		h[kind] = tenantExpirySinkFinder{tenant, find}
 	}
 	return nil
 }

@@ -7,15 +7,15 @@ import (
 	"sync/atomic"
 )
 
-// Gate is a lock that can be held shared or exclusively, whose methods end with a context, and that also
-// supports optimistic reads:
+// CancelableRWLock is a lock that can be held shared or exclusively, whose methods end with a context, and
+// that also supports optimistic reads:
 //
 //   - Share takes the gate shared, until Leave.
 //   - Shut takes the gate exclusively, until Open. It waits until all sharers have left, and lets no others
 //     enter. Open admits all that wait in Share before anybody can shut the gate again.
 //   - Stamp and Unchanged never hold the gate and wait only for an exclusive holder. A reader calls Stamp, reads
 //     what the gate guards, and then asks Unchanged whether the gate was shut in between.
-type Gate struct {
+type CancelableRWLock struct {
 	stamp   atomic.Uint64 // odd while the gate is held exclusively; each such turn adds two
 	inside  atomic.Int64  // number of sharers, minus gateClosed while the gate is shut or being shut
 	closing Mutex         // held by the goroutine that shuts the gate
@@ -29,10 +29,12 @@ type Gate struct {
 const gateClosed = 1 << 40
 
 // NewGate returns a gate that is open.
-func NewGate() Gate { return Gate{closing: NewMutex(), drained: make(chan struct{}, 1)} }
+func NewGate() CancelableRWLock {
+	return CancelableRWLock{closing: NewMutex(), drained: make(chan struct{}, 1)}
+}
 
 // Share takes the gate shared. It returns the error of ctx if ctx ends before the gate is open.
-func (g *Gate) Share(ctx context.Context) error {
+func (g *CancelableRWLock) Share(ctx context.Context) error {
 	if g.tryShare() {
 		return nil
 	}
@@ -61,7 +63,7 @@ func (g *Gate) Share(ctx context.Context) error {
 	return ctx.Err()
 }
 
-func (g *Gate) tryShare() bool {
+func (g *CancelableRWLock) tryShare() bool {
 	for {
 		n := g.inside.Load()
 		if n < 0 {
@@ -74,7 +76,7 @@ func (g *Gate) tryShare() bool {
 }
 
 // Leave releases the gate, which the caller has taken by Share.
-func (g *Gate) Leave() {
+func (g *CancelableRWLock) Leave() {
 	if g.inside.Add(-1) == -gateClosed {
 		select {
 		case g.drained <- struct{}{}:
@@ -85,7 +87,7 @@ func (g *Gate) Leave() {
 
 // Shut takes the gate's lock exclusively. It returns the error of ctx if ctx ends before all shared holders
 // have left.
-func (g *Gate) Shut(ctx context.Context) error {
+func (g *CancelableRWLock) Shut(ctx context.Context) error {
 	if err := g.closing.Lock(ctx); err != nil {
 		return err
 	}
@@ -111,7 +113,7 @@ func (g *Gate) Shut(ctx context.Context) error {
 }
 
 // Open gives up the gate that Shut has taken exclusively.
-func (g *Gate) Open() {
+func (g *CancelableRWLock) Open() {
 	g.mu.Lock()
 	g.stamp.Add(1)
 	close(g.opened)
@@ -122,7 +124,7 @@ func (g *Gate) Open() {
 
 // admitWaiting lets the gate be taken shared again, first by all calls of Share that wait. The caller holds
 // mu.
-func (g *Gate) admitWaiting() {
+func (g *CancelableRWLock) admitWaiting() {
 	g.inside.Add(gateClosed + int64(len(g.waiting)))
 	for _, let := range g.waiting {
 		close(let)
@@ -132,7 +134,7 @@ func (g *Gate) admitWaiting() {
 
 // Stamp begins an optimistic read: it waits while the gate is held exclusively, and then returns a number
 // that the reader passes to Unchanged when it has read. It returns the error of ctx.
-func (g *Gate) Stamp(ctx context.Context) (at uint64, err error) {
+func (g *CancelableRWLock) Stamp(ctx context.Context) (at uint64, err error) {
 	for {
 		if at = g.stamp.Load(); at%2 == 0 {
 			return at, nil
@@ -149,8 +151,10 @@ func (g *Gate) Stamp(ctx context.Context) (at uint64, err error) {
 }
 
 // Unchanged reports whether the gate has not been shut since Stamp.
-func (g *Gate) Unchanged(at uint64) bool { return g.stamp.Load() == at }
+func (g *CancelableRWLock) Unchanged(at uint64) bool { return g.stamp.Load() == at }
 
 // State returns the number of goroutines that hold the gate shared, minus gateClosed while the gate is held
 // exclusively or a caller of Shut waits, and the number that Stamp returns.
-func (g *Gate) State() (inside int64, turns uint64) { return g.inside.Load(), g.stamp.Load() }
+func (g *CancelableRWLock) State() (inside int64, turns uint64) {
+	return g.inside.Load(), g.stamp.Load()
+}

@@ -54,11 +54,11 @@ func (o Options) withDefaults() Options {
 type Host struct {
 	tenants []Tenant
 	opts    Options
-	state   stateAcrossRestores
+	state   stateKeptAcrossRestores
 	live    atomic.Pointer[EngineInstance]
 
-	work        Mutex // one snapshot, restore, copy or Close at a time
-	restoreGate Gate  // shut during a restore; taken after work and before the catalog's lock
+	work        Mutex            // one snapshot, restore, copy or Close at a time
+	restoreGate CancelableRWLock // shut during a restore; taken after work and before the catalog's lock
 	started     time.Time
 
 	life context.Context // ends when Close is called, and ends long operations under work

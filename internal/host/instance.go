@@ -22,7 +22,7 @@ type EngineInstance struct {
 	eng     engine.Engine
 	get     GetFunc
 	opts    Options
-	state   *stateAcrossRestores
+	state   *stateKeptAcrossRestores
 	catalog DefinitionCatalog
 	clock   NonDecreasingClock // the server's clock
 
@@ -32,7 +32,7 @@ type EngineInstance struct {
 	incarnation uint32               // fixed once open
 	found       int                  // the format of the data before they were upgraded
 	reaper      *ttl.Reaper
-	purging     *Lease                   // the lease for the reaper's rounds
+	purging     *BackgroundWorkLease     // the lease for the reaper's rounds
 	pauses      atomic.Pointer[[]uint32] // numbers of paused objects: see catalog_pause.go
 	foreground  atomic.Int64             // running foreground operations, to which the reaper yields
 	closed      atomic.Bool
@@ -43,8 +43,8 @@ type EngineInstance struct {
 // GetFunc reads one key without opening a snapshot, like the method of engine.Getter.
 type GetFunc = func(ctx context.Context, scope, key []byte) ([]byte, engine.ScopePosition, error)
 
-// stateAcrossRestores is the state of a host that outlasts its instances: a restore keeps it.
-type stateAcrossRestores struct {
+// stateKeptAcrossRestores is the state of a host that outlasts its instances: a restore keeps it.
+type stateKeptAcrossRestores struct {
 	closing    atomic.Pointer[string] // what Close waits for; nil: Close has not begun
 	reaperHeld atomic.Bool            // see PauseReaper
 }
@@ -53,7 +53,7 @@ type stateAcrossRestores struct {
 // It starts no background work.
 func openInstance(ctx context.Context, h *Host, e engine.Engine, o Options,
 	ts []Tenant) (*EngineInstance, error) {
-	in := &EngineInstance{host: h, eng: e, opts: o, state: &stateAcrossRestores{}}
+	in := &EngineInstance{host: h, eng: e, opts: o, state: &stateKeptAcrossRestores{}}
 	if h != nil {
 		in.state = &h.state
 	}

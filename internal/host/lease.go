@@ -112,18 +112,19 @@ func readLease(r engine.Reader, key []byte) (rec leaseRecord, found bool, err er
 	return rec, err == nil, err
 }
 
-// Lease is the right of a server to be the only one, of those that share the data, that does a kind of
-// background work. The zero Lease is always held; it is used if no other process can have the data open.
-type Lease struct {
+// BackgroundWorkLease is the right of a server to be the only one, of those that share the data, that does a
+// kind of background work. The zero Lease is always held; it is used if no other process can have the data
+// open.
+type BackgroundWorkLease struct {
 	of      *membership
 	name    string
 	users   int  // guarded by membership.mu
 	held    bool // by the last renewal; guarded by membership.mu
-	changed Notifier
+	changed WaiterNotifier
 }
 
 // Held reports whether this server has the lease.
-func (l *Lease) Held() bool {
+func (l *BackgroundWorkLease) Held() bool {
 	if l.of == nil {
 		return true
 	}
@@ -133,7 +134,7 @@ func (l *Lease) Held() bool {
 }
 
 // Release gives the lease back. The Lease must not be used after it.
-func (l *Lease) Release() {
+func (l *BackgroundWorkLease) Release() {
 	if l.of == nil {
 		return
 	}
@@ -145,16 +146,16 @@ func (l *Lease) Release() {
 
 // Lease requests the lease with a name. It does not wait: the server gets the lease soon, or when its current
 // owner has ended. Several callers of one server may have the same lease.
-func (in *EngineInstance) Lease(name string) *Lease {
+func (in *EngineInstance) Lease(name string) *BackgroundWorkLease {
 	m := in.membership
 	if m == nil {
-		return &Lease{}
+		return &BackgroundWorkLease{}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	l := m.leases[name]
 	if l == nil {
-		l = &Lease{of: m, name: name}
+		l = &BackgroundWorkLease{of: m, name: name}
 		m.leases[name] = l
 	}
 	l.users++
@@ -186,7 +187,7 @@ func (in *EngineInstance) WhileLeased(ctx context.Context, name string, fn func(
 }
 
 // run calls fn with a context that ends with the lease, and waits until the lease or ctx has ended.
-func (l *Lease) run(ctx context.Context, fn func(context.Context)) {
+func (l *BackgroundWorkLease) run(ctx context.Context, fn func(context.Context)) {
 	own, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {

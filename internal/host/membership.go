@@ -29,7 +29,7 @@ type membership struct {
 	turn    Mutex         // one renewal at a time
 
 	mu     sync.Mutex
-	leases map[string]*Lease
+	leases map[string]*BackgroundWorkLease
 	count  int       // running servers, by the last renewal
 	until  time.Time // by Options.Wall: the leases of this server are valid until then
 	disarm func()    // stops the timer for until; guarded by turn
@@ -83,7 +83,7 @@ func (in *EngineInstance) join(ctx context.Context) error {
 	var id [8]byte
 	_, _ = rand.Read(id[:]) // never fails
 	m := &membership{in: in, id: hex.EncodeToString(id[:]), wall: in.opts.Wall, nudge: make(chan struct{}, 1),
-		turn: NewMutex(), leases: make(map[string]*Lease)}
+		turn: NewMutex(), leases: make(map[string]*BackgroundWorkLease)}
 	m.life, m.end = context.WithCancel(context.Background())
 	if err := m.renew(ctx); err != nil {
 		return err

@@ -16,7 +16,7 @@ func TestNotifier(t *testing.T) {
 			return false
 		}
 	}
-	var n Notifier
+	var n WaiterNotifier
 	n.Notify()
 	first, second := n.Changed(), n.Changed()
 	if closed(first) {
@@ -36,7 +36,7 @@ func TestNotifier(t *testing.T) {
 func TestNotifierWakesAll(t *testing.T) {
 	const last = 1000
 	var (
-		n     Notifier
+		n     WaiterNotifier
 		mu    sync.Mutex
 		value int
 		work  sync.WaitGroup

@@ -105,7 +105,7 @@ func (in *EngineInstance) SweepNow(ctx context.Context) (purged int, err error) 
 // SweepAll purges everything that has expired by now, also items whose purge is paused or delayed (see Held).
 // Result and errors are those of SweepNow.
 func (in *EngineInstance) SweepAll(ctx context.Context) (purged int, err error) {
-	return in.SweepNow(context.WithValue(ctx, sweepAllContextKey{}, true))
+	return in.SweepNow(context.WithValue(ctx, ignorePausesContextKey{}, true))
 }
 
 // onDemandSweepContextKey marks the context of the sweeps of SweepNow.
@@ -117,12 +117,13 @@ func (in *EngineInstance) Sweeps(ctx context.Context) bool {
 	return ctx.Value(onDemandSweepContextKey{}) != nil || in.purging.Held()
 }
 
-// sweepAllContextKey marks the context of a sweep by SweepAll, which ignores pauses and delays of purging.
-type sweepAllContextKey struct{}
+// ignorePausesContextKey marks the context of a sweep by SweepAll, which ignores pauses and delays of
+// purging.
+type ignorePausesContextKey struct{}
 
 // Held reports, for the context of a sweep, whether the sweep must observe pauses and delays of purges. It
 // returns false for the sweeps of SweepAll.
-func Held(ctx context.Context) bool { return ctx.Value(sweepAllContextKey{}) == nil }
+func Held(ctx context.Context) bool { return ctx.Value(ignorePausesContextKey{}) == nil }
 
 // HoldReaper pauses the reaper of the whole instance while fn runs, so that fn can purge items by other
 // rules than the reaper's. It returns ttl.ErrReaperClosed if the instance is closed before or during fn.

@@ -65,15 +65,15 @@ func (p *SweepPassPosition) end(cutoff int64) {
 // yet.
 const maxHeldBack = 4096
 
-// SweepAction is what a step of the reaper does with an entry of a deadline index that is due: purge it, skip
-// it, or stop before it.
-type SweepAction struct {
+// SweepEntryAction is what a step of the reaper does with an entry of a deadline index that is due: purge it,
+// skip it, or stop before it.
+type SweepEntryAction struct {
 	kind  sweepActionKind
 	until int64
 }
 
-// sweepActionKind is the kind of a SweepAction: purge the entry (Take), skip it (Wait), or stop before it
-// (AllWait).
+// sweepActionKind is the kind of a SweepEntryAction: purge the entry (Take), skip it (Wait), or stop before
+// it (AllWait).
 type sweepActionKind uint8
 
 const (
@@ -83,14 +83,14 @@ const (
 )
 
 // Take returns the action that purges an entry of a deadline index.
-func Take() SweepAction { return SweepAction{} }
+func Take() SweepEntryAction { return SweepEntryAction{} }
 
 // Wait returns the action that skips an entry of a deadline index, because it may not be purged before until.
-func Wait(until int64) SweepAction { return SweepAction{actionWait, until} }
+func Wait(until int64) SweepEntryAction { return SweepEntryAction{actionWait, until} }
 
 // AllWait returns the action for an entry of a deadline index if neither it nor any later entry may be purged
 // before the moment until: the step of the reaper ends before this entry.
-func AllWait(until int64) SweepAction { return SweepAction{actionAllWait, until} }
+func AllWait(until int64) SweepEntryAction { return SweepEntryAction{actionAllWait, until} }
 
 // SweepPassStep is one step of a reaper's pass over a deadline index: it reads, in one View of the engine,
 // the entries from the position of the pass up to a cutoff. Call Announce, then Walk in the View, then
@@ -114,7 +114,7 @@ func (s *SweepPassStep) Announce() { s.Pass.reach.Store(s.Cutoff) }
 // Walk appends the due entries to found until it holds limit of them. For each entry, judge returns whether
 // to purge it now, to skip it, or to stop before it; if judge is nil, Walk takes all of them.
 func (s *SweepPassStep) Walk(r engine.Reader, found []DeadlineIndexEntry, limit int,
-	judge func(DeadlineIndexEntry) SweepAction) ([]DeadlineIndexEntry, error) {
+	judge func(DeadlineIndexEntry) SweepEntryAction) ([]DeadlineIndexEntry, error) {
 	from := s.Pass.at.Load()
 	s.upto = s.Cutoff
 	if s.Cutoff < from {

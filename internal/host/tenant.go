@@ -22,8 +22,8 @@ type Tenant interface {
 	Scopes(r engine.Reader) ([][]byte, error)
 
 	// Open reads the tenant's data in an instance. Only the tenants that precede it in the order given to
-	// host.Open are open there already. It starts no background work: TenantLifecycle.Start is called once
-	// the instance is the host's. An error makes host.Open or Restore fail.
+	// host.Open are open there already. It starts no background work: TenantLifecycleCallbacks.Start is
+	// called once the instance is the host's. An error makes host.Open or Restore fail.
 	Open(ctx context.Context, in *EngineInstance) (OpenedTenant, error)
 }
 
@@ -42,7 +42,7 @@ type KeySpace struct {
 // OpenedTenant is a tenant (the documents, or the queues and topics) while one engine is open: the functions
 // by which the host uses it. A part that the tenant does not need is nil.
 type OpenedTenant struct {
-	Life          TenantLifecycle
+	Life          TenantLifecycleCallbacks
 	Sweep         ttl.Sweeper          // purges expired items. The host sets Range.Tenant
 	ClockObserver ClockMoveParticipant // access to the items that a clock dates
 	// Reload loads the catalog's records of this tenant from r. It is called after another host over the
@@ -62,9 +62,9 @@ type OpenedTenant struct {
 	Sinks map[string]FindExpirySinkFunc
 }
 
-// TenantLifecycle contains the functions that the host calls when it starts and ends a tenant, the
+// TenantLifecycleCallbacks contains the functions that the host calls when it starts and ends a tenant, the
 // document store or the message store.
-type TenantLifecycle interface {
+type TenantLifecycleCallbacks interface {
 	// Recover finishes what a crash interrupted. All tenants are open, no background work runs, and the
 	// clocks have been checked.
 	Recover(ctx context.Context) error

@@ -16,7 +16,7 @@ import (
 // ReminderTenant is a tenant for tests: a kind of data on package host, beside documents and queues. It
 // stores reminders in books, which are named sets. Each reminder has a deadline in milliseconds, after
 // which it is not returned any more and the reaper purges it. Expired items of other data can be moved to
-// a book (host.ExpirySink).
+// a book (host.ExpiredItemSink).
 //
 //	00 · n · 0 · name   a book: its number
 //	number · d · id     a reminder: its deadline, then its text
@@ -26,7 +26,7 @@ type ReminderTenant struct {
 	// Broken is the error that Open returns, and Unlisted the error of the list of ranges for the reaper;
 	// nil: none.
 	Broken, Unlisted error
-	live             atomic.Pointer[reminderTenantState]
+	live             atomic.Pointer[openReminderTenant]
 }
 
 // Kind names books (named sets of reminders) among the kinds of expiry sinks, places to which expired
@@ -41,30 +41,32 @@ type reminderBookRecord struct {
 	Number uint32 `json:"number"`
 }
 
-// reminderBook is a named collection of reminders, with the prefix of their keys.
-type reminderBook struct {
+// reminderCollection is a named collection of reminders, with the prefix of their keys.
+type reminderCollection struct {
 	scope  []byte
 	pass   host.SweepPassPosition
 	rescan atomic.Bool
 }
 
-// reminderTenantState is the tenant over one open engine.
-type reminderTenantState struct {
+// openReminderTenant is the tenant over one open engine.
+type openReminderTenant struct {
 	tenant *ReminderTenant
 	in     *host.EngineInstance
-	gate   host.Gate    // shared by writes and purges; held exclusively while a clock is set back
-	mu     sync.RWMutex // guards books
-	books  map[string]*reminderBook
+	gate   host.CancelableRWLock // shared by writes and purges; held exclusively while a clock is set back
+	mu     sync.RWMutex          // guards books
+	books  map[string]*reminderCollection
 	latest atomic.Int64 // the latest millisecond that is stored
 }
 
 func bookScope(number uint32) []byte { return binary.BigEndian.AppendUint32(nil, number|1<<30) }
 
-func (b *reminderBook) key(family byte) []byte {
+func (b *reminderCollection) key(family byte) []byte {
 	return append(append([]byte(nil), b.scope...), family)
 }
 
-func (b *reminderBook) item(id uint64) []byte { return binary.BigEndian.AppendUint64(b.key('d'), id) }
+func (b *reminderCollection) item(id uint64) []byte {
+	return binary.BigEndian.AppendUint64(b.key('d'), id)
+}
 
 // KeySpace returns the range of keys that belongs to the tenant: see host.Tenant.
 func (t *ReminderTenant) KeySpace() host.KeySpace {
@@ -83,10 +85,11 @@ func (t *ReminderTenant) Scopes(r engine.Reader) (scopes [][]byte, err error) {
 
 // Open opens the tenant on an engine: see host.Tenant.
 func (t *ReminderTenant) Open(ctx context.Context, in *host.EngineInstance) (host.OpenedTenant, error) {
-	m := &reminderTenantState{tenant: t, in: in, gate: host.NewGate(), books: make(map[string]*reminderBook)}
+	m := &openReminderTenant{tenant: t, in: in, gate: host.NewGate(),
+		books: make(map[string]*reminderCollection)}
 	err := in.Engine().View(ctx, func(r engine.Reader) error {
 		return host.ScanRecords(r, 'n', func(key []byte, rec reminderBookRecord) error {
-			b := &reminderBook{scope: bookScope(rec.Number)}
+			b := &reminderCollection{scope: bookScope(rec.Number)}
 			m.books[string(key[host.CatalogHead:len(key)-2])] = b
 			if v, err := r.Get(b.key('w')); err == nil {
 				m.note(int64(binary.BigEndian.Uint64(v)))
@@ -99,29 +102,29 @@ func (t *ReminderTenant) Open(ctx context.Context, in *host.EngineInstance) (hos
 		SnapshotNote: func() (string, any) { return "books", len(m.books) }}, errors.Join(err, t.Broken)
 }
 
-// Recover does nothing, since a crash leaves nothing to finish: see host.TenantLifecycle.
-func (m *reminderTenantState) Recover(context.Context) error { return nil }
+// Recover does nothing, since a crash leaves nothing to finish: see host.TenantLifecycleCallbacks.
+func (m *openReminderTenant) Recover(context.Context) error { return nil }
 
-// Start makes the tenant over this engine the current one: see host.TenantLifecycle.
-func (m *reminderTenantState) Start() { m.tenant.live.Store(m) }
+// Start makes the tenant over this engine the current one: see host.TenantLifecycleCallbacks.
+func (m *openReminderTenant) Start() { m.tenant.live.Store(m) }
 
-// Stop does nothing: see host.TenantLifecycle.
-func (m *reminderTenantState) Stop() {}
+// Stop does nothing: see host.TenantLifecycleCallbacks.
+func (m *openReminderTenant) Stop() {}
 
-// Leave does nothing: see host.TenantLifecycle.
-func (m *reminderTenantState) Leave(context.Context) error { return nil }
+// Leave does nothing: see host.TenantLifecycleCallbacks.
+func (m *openReminderTenant) Leave(context.Context) error { return nil }
 
-// Gone does nothing: see host.TenantLifecycle.
-func (m *reminderTenantState) Gone() {}
+// Gone does nothing: see host.TenantLifecycleCallbacks.
+func (m *openReminderTenant) Gone() {}
 
-func (m *reminderTenantState) note(ms int64) {
+func (m *openReminderTenant) note(ms int64) {
 	for last := m.latest.Load(); last < ms && !m.latest.CompareAndSwap(last, ms); last = m.latest.Load() {
 	}
 	m.in.Clock().RaiseMillis(ms)
 }
 
 // Ranges returns the ranges to sweep, one for each book (a named set of reminders): see ttl.Sweeper.
-func (m *reminderTenantState) Ranges(context.Context) (list []ttl.SweepRange, err error) {
+func (m *openReminderTenant) Ranges(context.Context) (list []ttl.SweepRange, err error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	for _, b := range m.books {
@@ -131,12 +134,12 @@ func (m *reminderTenantState) Ranges(context.Context) (list []ttl.SweepRange, er
 }
 
 // Clock returns nil: all ranges have the reaper's clock.
-func (m *reminderTenantState) Clock(ttl.SweepRange) ttl.Clock { return nil }
+func (m *openReminderTenant) Clock(ttl.SweepRange) ttl.Clock { return nil }
 
 // Sweep purges reminders of one book that are due: see ttl.Sweeper.
-func (m *reminderTenantState) Sweep(ctx context.Context, rg ttl.SweepRange,
+func (m *openReminderTenant) Sweep(ctx context.Context, rg ttl.SweepRange,
 	limit int) (swept ttl.SweepResult, err error) {
-	b := m.find(func(b *reminderBook) bool { return binary.BigEndian.Uint32(b.scope) == rg.Owner })
+	b := m.find(func(b *reminderCollection) bool { return binary.BigEndian.Uint32(b.scope) == rg.Owner })
 	if b == nil || m.in.ReaperPaused() {
 		return ttl.SweepResult{Next: host.Never}, nil
 	}
@@ -185,12 +188,12 @@ func (m *reminderTenantState) Sweep(ctx context.Context, rg ttl.SweepRange,
 }
 
 // recordTime stores the millisecond of a write.
-func (m *reminderTenantState) recordTime(t engine.Txn, b *reminderBook, now int64) {
+func (m *openReminderTenant) recordTime(t engine.Txn, b *reminderCollection, now int64) {
 	m.note(now)
 	t.Set(b.key('w'), binary.BigEndian.AppendUint64(nil, uint64(now)))
 }
 
-func (m *reminderTenantState) find(is func(*reminderBook) bool) *reminderBook {
+func (m *openReminderTenant) find(is func(*reminderCollection) bool) *reminderCollection {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	for _, b := range m.books {
@@ -203,9 +206,9 @@ func (m *reminderTenantState) find(is func(*reminderBook) bool) *reminderBook {
 
 // Clocks returns nil: the tenant has no clocks of its own, since the times of all reminders come from the
 // server's clock. See host.ClockMoveParticipant.
-func (m *reminderTenantState) Clocks() []*host.NonDecreasingClock { return nil }
+func (m *openReminderTenant) Clocks() []*host.NonDecreasingClock { return nil }
 
-func (m *reminderTenantState) isAffected(clocks []*host.NonDecreasingClock) bool {
+func (m *openReminderTenant) isAffected(clocks []*host.NonDecreasingClock) bool {
 	for _, c := range clocks {
 		if c == m.in.Clock() {
 			return true
@@ -215,7 +218,7 @@ func (m *reminderTenantState) isAffected(clocks []*host.NonDecreasingClock) bool
 }
 
 // Hold stops writes and purges until release is called: see host.ClockMoveParticipant.
-func (m *reminderTenantState) Hold(ctx context.Context, clocks []*host.NonDecreasingClock) (release func(),
+func (m *openReminderTenant) Hold(ctx context.Context, clocks []*host.NonDecreasingClock) (release func(),
 	err error) {
 	if !m.isAffected(clocks) {
 		return func() {}, nil
@@ -224,7 +227,7 @@ func (m *reminderTenantState) Hold(ctx context.Context, clocks []*host.NonDecrea
 }
 
 // Latest returns the latest time that is stored: see host.ClockMoveParticipant.
-func (m *reminderTenantState) Latest(clocks []*host.NonDecreasingClock) host.StoredMoment {
+func (m *openReminderTenant) Latest(clocks []*host.NonDecreasingClock) host.StoredMoment {
 	if !m.isAffected(clocks) || m.latest.Load() == 0 {
 		return host.StoredMoment{}
 	}
@@ -233,7 +236,7 @@ func (m *reminderTenantState) Latest(clocks []*host.NonDecreasingClock) host.Sto
 
 // Expired returns the latest deadline of a stored reminder that has passed and is later than to, or the
 // zero value if there is none: see host.ClockMoveParticipant.
-func (m *reminderTenantState) Expired(ctx context.Context, clocks []*host.NonDecreasingClock,
+func (m *openReminderTenant) Expired(ctx context.Context, clocks []*host.NonDecreasingClock,
 	to time.Time) (died host.StoredMoment, err error) {
 	if !m.isAffected(clocks) {
 		return died, nil
@@ -257,7 +260,7 @@ func (m *reminderTenantState) Expired(ctx context.Context, clocks []*host.NonDec
 }
 
 // Moved makes the reaper look at all books again: see host.ClockMoveParticipant.
-func (m *reminderTenantState) Moved([]*host.NonDecreasingClock) {
+func (m *openReminderTenant) Moved([]*host.NonDecreasingClock) {
 	for _, b := range m.books {
 		b.rescan.Store(true)
 	}

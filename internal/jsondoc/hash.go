@@ -9,35 +9,35 @@ import (
 	"github.com/twmb/murmur3"
 )
 
-// Hash is a hash of 128 bits (MurmurHash3 x64-128), as two halves of 64 bits.
-type Hash struct{ Low, High uint64 }
+// MurmurHash128 is a hash of 128 bits (MurmurHash3 x64-128), as two halves of 64 bits.
+type MurmurHash128 struct{ Low, High uint64 }
 
 // AppendTo appends the 16 bytes of the hash in the order in which Cosmos DB compares hashes: each half is
 // little-endian.
-func (h Hash) AppendTo(dst []byte) []byte {
+func (h MurmurHash128) AppendTo(dst []byte) []byte {
 	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(dst, h.Low), h.High)
 }
 
 // The seeds that HashOf uses for each kind, for the index of an array element and for the name of a member.
 // They are those of DistinctHash in the public source of the SDK for .NET.
 var (
-	rootSeed   = Hash{0xbfc2359eafc0e2b7, 0x8846e00284c4cf1f}
-	nullSeed   = Hash{0x1380f68bb3b0cfe4, 0x156c918bf564ee48}
-	falseSeed  = Hash{0xc1be517fe893b40c, 0xe9fc8a4c531cd0dd}
-	trueSeed   = Hash{0xf86d4abf9a412e74, 0x788488365c8a985d}
-	numberSeed = Hash{0x2400e8b894ce9c2a, 0x790be1eabd7b9481}
-	stringSeed = Hash{0x61f53f0a44204cfb, 0x09481be8ef4b56dd}
-	arraySeed  = Hash{0xfa573b014c4dc18e, 0xa014512c858eb115}
-	objectSeed = Hash{0x77b285ac511aef30, 0x3dcf187245822449}
-	placeSeed  = Hash{0xfe057204216db999, 0x5b1cc3178bd9c593}
-	memberSeed = Hash{0xc915dde058492a8a, 0x7c8be2eba72e4634}
+	rootSeed   = MurmurHash128{0xbfc2359eafc0e2b7, 0x8846e00284c4cf1f}
+	nullSeed   = MurmurHash128{0x1380f68bb3b0cfe4, 0x156c918bf564ee48}
+	falseSeed  = MurmurHash128{0xc1be517fe893b40c, 0xe9fc8a4c531cd0dd}
+	trueSeed   = MurmurHash128{0xf86d4abf9a412e74, 0x788488365c8a985d}
+	numberSeed = MurmurHash128{0x2400e8b894ce9c2a, 0x790be1eabd7b9481}
+	stringSeed = MurmurHash128{0x61f53f0a44204cfb, 0x09481be8ef4b56dd}
+	arraySeed  = MurmurHash128{0xfa573b014c4dc18e, 0xa014512c858eb115}
+	objectSeed = MurmurHash128{0x77b285ac511aef30, 0x3dcf187245822449}
+	placeSeed  = MurmurHash128{0xfe057204216db999, 0x5b1cc3178bd9c593}
+	memberSeed = MurmurHash128{0xc915dde058492a8a, 0x7c8be2eba72e4634}
 )
 
 // HashOf returns the hash by which Cosmos DB and its SDK for .NET order arrays, and order objects. Equal
 // values have equal hashes. The hash of undefined has no meaning.
-func HashOf(v Value) Hash { return hashFrom(v, rootSeed) }
+func HashOf(v Value) MurmurHash128 { return hashFrom(v, rootSeed) }
 
-func hashFrom(v Value, seed Hash) Hash {
+func hashFrom(v Value, seed MurmurHash128) MurmurHash128 {
 	switch v.kind {
 	case Null:
 		return nullSeed.within(seed)
@@ -58,14 +58,14 @@ func hashFrom(v Value, seed Hash) Hash {
 		}
 		return h
 	case Object:
-		var all Hash
+		var all MurmurHash128
 		name := stringSeed.within(memberSeed)
 		for it := v.walk(); it.next(); {
 			m := hashFrom(it.elem, Murmur128([]byte(unescaped(it.key)), name))
-			all = Hash{all.Low ^ m.Low, all.High ^ m.High}
+			all = MurmurHash128{all.Low ^ m.Low, all.High ^ m.High}
 		}
 		h := objectSeed.within(seed)
-		if all != (Hash{}) {
+		if all != (MurmurHash128{}) {
 			h = all.within(h)
 		}
 		return h
@@ -74,15 +74,15 @@ func hashFrom(v Value, seed Hash) Hash {
 }
 
 // within returns the hash of the 16 bytes of h, computed with the given seed.
-func (h Hash) within(seed Hash) Hash {
+func (h MurmurHash128) within(seed MurmurHash128) MurmurHash128 {
 	var b [16]byte
 	return Murmur128(h.AppendTo(b[:0]), seed)
 }
 
 // next returns h + 1.
-func (h Hash) next() Hash {
+func (h MurmurHash128) next() MurmurHash128 {
 	low, carry := bits.Add64(h.Low, 1, 0)
-	return Hash{low, h.High + carry}
+	return MurmurHash128{low, h.High + carry}
 }
 
 // wideNumber returns the bytes of a number that are hashed: the 8 bytes of a float. If the number is an
@@ -105,7 +105,7 @@ func wideNumber(v Value) []byte {
 
 // Murmur128 computes MurmurHash3 x64-128 with a seed of 128 bits. With a seed of zero it is the published
 // function.
-func Murmur128(data []byte, seed Hash) Hash {
+func Murmur128(data []byte, seed MurmurHash128) MurmurHash128 {
 	low, high := murmur3.SeedSum128(seed.Low, seed.High, data)
-	return Hash{low, high}
+	return MurmurHash128{low, high}
 }

@@ -67,7 +67,7 @@ func TestMurmur128(t *testing.T) {
 		{"19 Jan 2038 at 3:14:07 AM", 0xb89e5988b737affc, 0x664fc2950231b2cb},
 		{"The quick brown fox jumps over the lazy dog.", 0xcd99481f9ee902c9, 0x695da1a38987b6e7},
 	} {
-		if got := Murmur128([]byte(c.in), Hash{}); got != (Hash{c.h1, c.h2}) {
+		if got := Murmur128([]byte(c.in), MurmurHash128{}); got != (MurmurHash128{c.h1, c.h2}) {
 			t.Errorf("Murmur128(%q) = %016x, want %016x %016x", c.in, got, c.h1, c.h2)
 		}
 	}

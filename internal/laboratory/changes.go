@@ -22,7 +22,7 @@ const changesText = `Server-sent events until the client disconnects; the data o
 
 type streamChangesRequest struct {
 	Container string `query:"container" description:"Container whose changes are reported: database/id."`
-	WaitLimiter
+	WaitTimeLimiter
 	_ struct{} `takes:"changes take %"`
 }
 

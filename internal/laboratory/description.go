@@ -24,14 +24,14 @@ func describe(all routeTable) (route.OpenAPIDocument, error) {
 		Types: []route.SchemaTypeMapping{
 			{Of: settingEdit[bool]{}, As: false}, {Of: settingEdit[int]{}, As: 0},
 			{Of: settingEdit[int32]{}, As: int32(0)},
-			{Of: settingEdit[string]{}, As: ""}, {Of: settingEdit[durationMember]{},
-				As: durationMember(0)},
+			{Of: settingEdit[string]{}, As: ""}, {Of: settingEdit[jsonDuration]{},
+				As: jsonDuration(0)},
 			{Of: settingEdit[entityStatus]{}, As: entityStatus(0)},
 			{Of: settingEdit[*store.OnExpire]{}, As: store.OnExpire{}},
 			{Of: settingEdit[*store.ExpiryEvents]{}, As: store.ExpiryEvents{}},
 			{Of: settingEdit[*store.ReaperSettings]{}, As: store.ReaperSettings{}},
 			{Of: settingEdit[*store.PurgeDelay]{}, As: store.PurgeDelay{}},
-			{Of: settingEdit[*store.ReaperStarvation]{}, As: store.ReaperStarvation{}},
+			{Of: settingEdit[*store.PurgeRateLimit]{}, As: store.PurgeRateLimit{}},
 			{Of: ImportResults{}, As: []ImportedDocument{}},
 		},
 	})

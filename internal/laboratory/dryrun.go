@@ -126,7 +126,7 @@ func dryRunAnswer(d inspect.DryRun) DryRunAnswer {
 				DryRunExample{keyOf(store.Key{Partition: x.Partition, ID: x.ID}), secondOrNever(x.Before),
 					secondOrNever(x.After)})
 		}
-		out.Effects[inspect.TTLChangeEffect(i).String()] = effect
+		out.Effects[inspect.TTLChangeEffectOnItem(i).String()] = effect
 	}
 	for i, n := range d.After {
 		out.After = append(out.After, DryRunDeadlines{deadlineNames[i], n})

@@ -71,13 +71,13 @@ func entityOf(e entity.Entity) Entity {
 		AutoDeleteOnIdle:     limited(p.AutoDeleteOnIdle), Created: e.Created, Accessed: e.Accessed}
 }
 
-// QueuesRequirement is the part of a request that requires a server with queues.
-type QueuesRequirement struct {
+// QueuesRequiredRequestPart is the part of a request that requires a server with queues.
+type QueuesRequiredRequestPart struct {
 	queues *queue.Queues
 }
 
 // Find implements route.RequestPartDecoder: it fails with a 404 if the server has no queues.
-func (in *QueuesRequirement) Find(l *Laboratory, _ echo.Context) error {
+func (in *QueuesRequiredRequestPart) Find(l *Laboratory, _ echo.Context) error {
 	if in.queues = l.opt.Queues; in.queues == nil {
 		return route.NotFound("This server has no queues.")
 	}
@@ -142,7 +142,7 @@ func ofQueues(err error) error {
 // allEntities is a limit above any number of entities.
 const allEntities = 1 << 30
 
-func (l *Laboratory) listEntities(ctx context.Context, in *QueuesRequirement) (Entities, error) {
+func (l *Laboratory) listEntities(ctx context.Context, in *QueuesRequiredRequestPart) (Entities, error) {
 	list, err := entitiesIn(ctx, in.queues)
 	if err != nil {
 		return Entities{}, ofQueues(err)

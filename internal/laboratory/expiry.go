@@ -46,7 +46,7 @@ type DefaultTTLPolicy struct {
 	Since      string `json:"since" format:"date-time" description:"Time of the last change of the default."`
 }
 
-func itemExpiry(e inspect.Expiry) ItemExpiry {
+func itemExpiry(e inspect.ItemExpiryExplanation) ItemExpiry {
 	out := ItemExpiry{State: e.State.String(), Timestamp: e.Timestamp, OwnTTL: int64(e.Own),
 		Now: second(e.Now), Explain: e.Sentence(),
 		Policy: DefaultTTLPolicy{defaultTTL(e.Default), e.Path, second(e.DefaultChangedAt)}}
@@ -109,23 +109,23 @@ func (r *ResponseMemoryReserver) Find(l *Laboratory, ec echo.Context) error {
 	return nil
 }
 
-// WaitLimiter is embedded in the request structs of routes whose handlers may wait for long. Its method wait
-// limits the wait.
-type WaitLimiter struct {
+// WaitTimeLimiter is embedded in the request structs of routes whose handlers may wait for long. Its method
+// wait limits the wait.
+type WaitTimeLimiter struct {
 	l      *Laboratory
 	limits *http.ResponseController
 }
 
 // Find implements route.RequestPartDecoder: it stores the request's connection, whose deadlines wait
 // removes later.
-func (p *WaitLimiter) Find(l *Laboratory, ec echo.Context) error {
+func (p *WaitTimeLimiter) Find(l *Laboratory, ec echo.Context) error {
 	p.l, p.limits = l, http.NewResponseController(ec.Response())
 	return nil
 }
 
 // wait returns a context for a request that waits. It ends after the real time d, or when the server shuts
 // down. The deadlines of the connection are removed for this request. The caller must call end.
-func (p *WaitLimiter) wait(ctx context.Context, d time.Duration) (patient context.Context, end func()) {
+func (p *WaitTimeLimiter) wait(ctx context.Context, d time.Duration) (patient context.Context, end func()) {
 	// This fails only on the connection of a test, which has no deadlines.
 	_ = p.limits.SetReadDeadline(time.Time{})
 	_ = p.limits.SetWriteDeadline(time.Time{})
@@ -172,7 +172,7 @@ type waitForItemRequest struct {
 	PartitionKey partitionKey `json:"partitionKey,omitempty"`
 	After        int64        `json:"after,omitempty" minimum:"0" maximum:"9007199254740992" description:"With 'feed': an LSN that the change must exceed."`
 	Timeout      int64        `json:"timeout,omitempty" minimum:"1" maximum:"600" default:"30" description:"Seconds to wait at most."`
-	WaitLimiter
+	WaitTimeLimiter
 	_ struct{} `additionalProperties:"false"`
 }
 
@@ -202,7 +202,7 @@ func (l *Laboratory) wait(ctx context.Context, in *waitForItemRequest) (WaitForI
 		req.Key = store.Key{Partition: in.PartitionKey.PartitionKey, ID: *in.ID}
 	}
 	timeout := time.Duration(in.Timeout) * time.Second
-	patient, end := in.WaitLimiter.wait(ctx, timeout)
+	patient, end := in.WaitTimeLimiter.wait(ctx, timeout)
 	defer end()
 	out, err := in.container.Wait(patient, req)
 	switch {

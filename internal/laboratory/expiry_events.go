@@ -32,7 +32,7 @@ type expiryEventsRequest struct {
 	// Last is the id of the last event that a client has received, which a client that reconnects sends.
 	// It is a position in the log and takes precedence over After.
 	Last string `header:"Last-Event-Id" description:"Position for a reconnecting client; overrides 'after'."`
-	WaitLimiter
+	WaitTimeLimiter
 	ResponseMemoryReserver
 	_ struct{} `takes:"events take %"`
 }
@@ -114,7 +114,7 @@ func (l *Laboratory) events(ctx context.Context, in *expiryEventsRequest) (Expir
 func (l *Laboratory) untilExpired(ctx context.Context, in *expiryEventsRequest, after string) (come bool,
 	at string,
 	err error) {
-	patient, end := in.WaitLimiter.wait(ctx, time.Duration(in.Wait)*time.Second)
+	patient, end := in.WaitTimeLimiter.wait(ctx, time.Duration(in.Wait)*time.Second)
 	defer end()
 	f := expiryLogFollower{l: l, coll: in.container, after: after, limit: 1}
 	_, _, err = f.next(patient, nil)

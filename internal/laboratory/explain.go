@@ -22,12 +22,12 @@ type Explanation struct {
 	Charge  float64        `json:"charge" description:"Request charge of the page, in RU."`
 	Rows    int            `json:"rows" description:"Number of rows on the page."`
 
-	receipt store.Receipt
+	receipt store.OperationReceipt
 }
 
 // Receipt implements route.ResponseWithCharge: it returns the charge of the query and the position of its
 // range.
-func (e *Explanation) Receipt() store.Receipt { return e.receipt }
+func (e *Explanation) Receipt() store.OperationReceipt { return e.receipt }
 
 // ExplainMetrics holds the statistics of one page of the explained query: times in milliseconds, sizes in
 // bytes of JSON text.
@@ -61,17 +61,17 @@ type IndexList struct {
 	Composite [][]string `json:"composite" nullable:"false"`
 }
 
-// queryParameters holds the parameters of a query.
-type queryParameters []store.Parameter
+// sqlQueryParameters holds the parameters of a query.
+type sqlQueryParameters []store.Parameter
 
 // DecodeMember implements route.JSONMemberDecoder.
-func (p *queryParameters) DecodeMember(_ string, v jsondoc.Value) (err error) {
+func (p *sqlQueryParameters) DecodeMember(_ string, v jsondoc.Value) (err error) {
 	*p, err = store.ParseParameters(v)
 	return err
 }
 
 // JSONSchema implements jsonschema.Exposer.
-func (queryParameters) JSONSchema() (s jsonschema.Schema, err error) {
+func (sqlQueryParameters) JSONSchema() (s jsonschema.Schema, err error) {
 	name := *new(jsonschema.Schema).WithPattern("^@.").WithDescription("Name of the parameter, beginning " +
 		"with @.")
 	name.AddType(jsonschema.String)
@@ -109,7 +109,7 @@ type explainQueryRequest struct {
 	Database     route.RequiredText `json:"database" first:"true"`
 	Container    route.RequiredText `json:"container" first:"true"`
 	Query        route.RequiredText `json:"query" first:"true"`
-	Parameters   queryParameters    `json:"parameters,omitempty"`
+	Parameters   sqlQueryParameters `json:"parameters,omitempty"`
 	PartitionKey partitionKey       `json:"partitionKey,omitempty"`
 	MaxItemCount requestedPageSize  `json:"maxItemCount,omitempty"`
 

@@ -13,17 +13,17 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// importedDocuments is the array of documents in a request to import them.
-type importedDocuments struct{ list jsondoc.Value }
+// documentsToImport is the array of documents in a request to import them.
+type documentsToImport struct{ list jsondoc.Value }
 
 // DecodeMember implements route.JSONMemberDecoder.
-func (d *importedDocuments) DecodeMember(_ string, v jsondoc.Value) error {
+func (d *documentsToImport) DecodeMember(_ string, v jsondoc.Value) error {
 	d.list = v
 	return nil
 }
 
 // JSONSchema implements jsonschema.Exposer.
-func (importedDocuments) JSONSchema() (s jsonschema.Schema, err error) {
+func (documentsToImport) JSONSchema() (s jsonschema.Schema, err error) {
 	one := new(jsonschema.Schema).WithDescription("A document. Its member _ts or _mayfly gives the time " +
 		"of its last write, or of its expiry.")
 	one.AddType(jsonschema.Object)
@@ -36,7 +36,7 @@ func (importedDocuments) JSONSchema() (s jsonschema.Schema, err error) {
 
 type importDocumentsRequest struct {
 	ContainerPath
-	Documents importedDocuments `json:"documents" nullable:"false"`
+	Documents documentsToImport `json:"documents" nullable:"false"`
 
 	Create bool `json:"create,omitempty" description:"Refuse documents that exist. Default: replace them."`
 
@@ -48,7 +48,7 @@ type importDocumentsRequest struct {
 // document.
 type ImportResults struct {
 	results []ImportedDocument
-	receipt store.Receipt
+	receipt store.OperationReceipt
 	mixed   bool
 }
 
@@ -64,7 +64,7 @@ type ImportedDocument struct {
 
 // Receipt implements route.ResponseWithCharge: it returns the charge of the import and the position of its
 // range.
-func (i *ImportResults) Receipt() store.Receipt { return i.receipt }
+func (i *ImportResults) Receipt() store.OperationReceipt { return i.receipt }
 
 // StatusCode implements route.ResponseWithStatus: it returns 207 if at least one document failed, otherwise
 // 200.
@@ -100,7 +100,7 @@ func (l *Laboratory) importItems(ctx context.Context, in *importDocumentsRequest
 			return false
 		}
 		op := store.Operation{Kind: kind, NoContent: true}
-		var o store.ImportedItemTimestamp
+		var o store.ImportTimestampOptions
 		op.Body, o, op.Err = store.ParseImport(v.Raw())
 		op.Import = &o
 		ops = append(ops, op)

@@ -13,8 +13,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// ServerRequestIO is the part of the server that the laboratory uses to read requests and to send responses.
-type ServerRequestIO interface {
+// RequestResponseIO is the part of the server that the laboratory uses to read requests and to send
+// responses.
+type RequestResponseIO interface {
 	route.RequestIO
 	// Enter sets the container that the request addresses as the owner in the response, and may refuse the
 	// request, for instance because the container's throughput is used up. An error ends the request.
@@ -35,7 +36,7 @@ type ErrorResponse struct {
 
 // Options configure a Laboratory. Wire, Wall, Classify and Faults are required.
 type Options struct {
-	Wire ServerRequestIO
+	Wire RequestResponseIO
 	// Wall is the clock of real time, which limits waits. It must not be the clock of the data.
 	Wall ttl.Clock
 	// Classify returns the response of the server to a request that fails with the given error.
@@ -87,5 +88,5 @@ func New(db *store.DB, o Options) *Laboratory {
 	return &Laboratory{opt: o, db: db, seeding: make(chan struct{}, 1)}
 }
 
-// Wire implements route.HandlerReceiver: it returns the ServerRequestIO of the options.
+// Wire implements route.HandlerMethodReceiver: it returns the RequestResponseIO of the options.
 func (l *Laboratory) Wire() route.RequestIO { return l.opt.Wire }

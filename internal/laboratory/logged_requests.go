@@ -146,7 +146,7 @@ type listRequestsRequest struct {
 
 	Wait int64  `query:"wait" minimum:"0" maximum:"600" description:"Seconds to wait if there are none."`
 	Last string `header:"Last-Event-Id" description:"Position for a reconnecting client; overrides 'after'."`
-	WaitLimiter
+	WaitTimeLimiter
 	ResponseMemoryReserver
 	_ struct{} `takes:"requests take %"`
 }
@@ -190,7 +190,7 @@ func (l *Laboratory) listRequests(ctx context.Context, in *listRequestsRequest) 
 	}
 	list, lost := r.Next()
 	if in.Wait > 0 && len(list) == 0 {
-		patient, end := in.WaitLimiter.wait(ctx, time.Duration(in.Wait)*time.Second)
+		patient, end := in.WaitTimeLimiter.wait(ctx, time.Duration(in.Wait)*time.Second)
 		for len(list) == 0 && r.Wait(patient) == nil {
 			list, _ = r.Next()
 		}

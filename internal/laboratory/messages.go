@@ -98,7 +98,7 @@ type takeMessagesRequest struct {
 	Session *string `json:"session,omitempty"`
 	Count   int     `json:"count,omitempty" minimum:"1" maximum:"1000" default:"1"`
 	Seconds float64 `json:"seconds,omitempty" minimum:"0" maximum:"600" description:"Seconds to wait for the first message."`
-	WaitLimiter
+	WaitTimeLimiter
 	_ struct{} `body:"optional" takes:"receive takes %" additionalProperties:"false"`
 }
 
@@ -114,7 +114,7 @@ func (l *Laboratory) takeMessages(ctx context.Context, in *takeMessagesRequest) 
 	defer r.Close()
 	take := r.TryReceive
 	if in.Seconds > 0 {
-		patient, end := in.WaitLimiter.wait(ctx, time.Duration(min(in.Seconds, 600)*float64(time.Second)))
+		patient, end := in.WaitTimeLimiter.wait(ctx, time.Duration(min(in.Seconds, 600)*float64(time.Second)))
 		defer end()
 		ctx, take = patient, r.Receive
 	}

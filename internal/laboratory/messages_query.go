@@ -25,7 +25,7 @@ type queryMessagesRequest struct {
 	EntityPath
 	MessageStoreSelector
 	Query      route.RequiredText `json:"query"`
-	Parameters queryParameters    `json:"parameters,omitempty"`
+	Parameters sqlQueryParameters `json:"parameters,omitempty"`
 	Count      int                `json:"count,omitempty" minimum:"1" maximum:"1000" default:"100" description:"Maximum number of rows on the page."`
 
 	Continuation string `json:"continuation,omitempty" description:"Continuation of the previous page."`
@@ -58,10 +58,10 @@ func (l *Laboratory) queryMessages(ctx context.Context, in *queryMessagesRequest
 	}
 	began := l.opt.Wall.Now()
 	env := query.NewEnv(in.queues.Now, func() time.Duration { return l.opt.Wall.Now().Sub(began) })
-	from := messageSource{ctx, in.queues, in.address(in.entity.Path), &in.entity, in.DeadLetters}
+	from := messageQuerySource{ctx, in.queues, in.address(in.entity.Path), &in.entity, in.DeadLetters}
 	var page query.Page
 	err = l.db.RunQuery(&env, func() (err error) {
-		page, err = plan.Run(ctx, []query.Source{from}, env, query.RunOptions{MaxItems: in.Count,
+		page, err = plan.Run(ctx, []query.DocumentSource{from}, env, query.RunOptions{MaxItems: in.Count,
 			Cursor: in.Continuation, Scope: from.at.String()})
 		return err
 	})
@@ -92,9 +92,9 @@ func badQuery(err error) error {
 	return ofQueues(err)
 }
 
-// messageSource implements query.Source over the messages of an entity. It has no index; the rid of a
-// message is its sequence number.
-type messageSource struct {
+// messageQuerySource implements query.DocumentSource over the messages of an entity. It has no index; the rid
+// of a message is its sequence number.
+type messageQuerySource struct {
 	ctx    context.Context
 	queues *queue.Queues
 	at     entity.Address
@@ -102,14 +102,15 @@ type messageSource struct {
 	dead   bool
 }
 
-// Scan implements query.Source: it iterates over the messages with sequence numbers greater than after.
-func (s messageSource) Scan(after uint64) query.DocumentIterator {
+// Scan implements query.DocumentSource: it iterates over the messages with sequence numbers greater than
+// after.
+func (s messageQuerySource) Scan(after uint64) query.DocumentIterator {
 	return &messageDocumentIterator{s: s, from: int64(after) + 1}
 }
 
-// Fetch implements query.Source: it returns the message with the sequence number rid, or false if there is
-// none.
-func (s messageSource) Fetch(rid uint64) (query.Document, bool, error) {
+// Fetch implements query.DocumentSource: it returns the message with the sequence number rid, or false if
+// there is none.
+func (s messageQuerySource) Fetch(rid uint64) (query.Document, bool, error) {
 	d := &messageDocumentIterator{s: s, from: int64(rid)}
 	if !d.Next() || d.Document().RID() != rid {
 		return nil, false, d.err
@@ -117,14 +118,14 @@ func (s messageSource) Fetch(rid uint64) (query.Document, bool, error) {
 	return d.Document(), true, nil
 }
 
-// Partition implements query.Source. It returns none, since messages have no partition keys here.
-func (s messageSource) Partition() (query.PostingIterator, bool) { return nil, false }
+// Partition implements query.DocumentSource. It returns none, since messages have no partition keys here.
+func (s messageQuerySource) Partition() (query.PostingIterator, bool) { return nil, false }
 
-// Postings implements query.Source. It is never called, since nothing is indexed.
-func (s messageSource) Postings([]byte) query.PostingIterator { return emptyMessageIndex{} }
+// Postings implements query.DocumentSource. It is never called, since nothing is indexed.
+func (s messageQuerySource) Postings([]byte) query.PostingIterator { return emptyMessageIndex{} }
 
-// Terms implements query.Source. It is never called, since nothing is indexed.
-func (s messageSource) Terms([]byte, []byte, bool) query.IndexEntryIterator {
+// Terms implements query.DocumentSource. It is never called, since nothing is indexed.
+func (s messageQuerySource) Terms([]byte, []byte, bool) query.IndexEntryIterator {
 	return emptyMessageIndex{}
 }
 
@@ -140,7 +141,7 @@ func (emptyMessageIndex) Close() error       { return nil }
 
 // messageDocumentIterator iterates over messages by sequence number, in batches.
 type messageDocumentIterator struct {
-	s    messageSource
+	s    messageQuerySource
 	from int64
 	list []queue.Delivery // the current message and those after it
 	one  messageDocument

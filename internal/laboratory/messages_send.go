@@ -54,7 +54,7 @@ func (in *MessageFields) build(now time.Time) (*message.Message, error) {
 		body = raw
 	}
 	m := message.New(body)
-	for slot, text := range map[message.PropertyField]string{message.MessageID: in.ID,
+	for slot, text := range map[message.PropertiesSectionField]string{message.MessageID: in.ID,
 		message.GroupID: in.Session,
 		message.Subject: in.Subject, message.CorrelationID: in.CorrelationID, message.To: in.To,
 		message.ContentType: in.ContentType, message.ReplyTo: in.ReplyTo,

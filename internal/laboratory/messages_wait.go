@@ -14,7 +14,7 @@ type waitMessagesRequest struct {
 	Until   string `json:"until" enum:"empty,messages" missing:"The body must have 'until': 'empty' or 'messages'."`
 	Count   int64  `json:"count,omitempty" minimum:"1" maximum:"1000000000" default:"1" description:"With 'messages': the number of messages to wait for."`
 	Timeout int64  `json:"timeout,omitempty" minimum:"1" maximum:"600" default:"30" description:"Seconds to wait at most."`
-	WaitLimiter
+	WaitTimeLimiter
 	_ struct{} `takes:"wait takes %" additionalProperties:"false"`
 }
 
@@ -24,7 +24,7 @@ func (l *Laboratory) waitForMessages(ctx context.Context, in *waitMessagesReques
 	if in.Until != "empty" && in.Until != "messages" {
 		return Entity{}, route.BadRequest("'until' must be 'empty' or 'messages'.")
 	}
-	patient, end := in.WaitLimiter.wait(ctx, time.Duration(in.Timeout)*time.Second)
+	patient, end := in.WaitTimeLimiter.wait(ctx, time.Duration(in.Timeout)*time.Second)
 	defer end()
 	e, err := in.queues.Await(patient, in.Entity, func(e entity.Entity) bool {
 		n := e.Counts.Active

@@ -41,11 +41,11 @@ type SavedQueryPath struct {
 	Query string `path:"query" description:"Name of the saved query."`
 }
 
-// savedParameters are the parameters of a query that a request saves.
-type savedParameters struct{ list []definition.QueryParameter }
+// savedQueryParameters are the parameters of a query that a request saves.
+type savedQueryParameters struct{ list []definition.QueryParameter }
 
 // DecodeMember implements route.JSONMemberDecoder.
-func (p *savedParameters) DecodeMember(_ string, v jsondoc.Value) error {
+func (p *savedQueryParameters) DecodeMember(_ string, v jsondoc.Value) error {
 	if _, err := store.ParseParameters(v); err != nil {
 		return err
 	}
@@ -61,12 +61,14 @@ func (p *savedParameters) DecodeMember(_ string, v jsondoc.Value) error {
 }
 
 // JSONSchema implements jsonschema.Exposer.
-func (savedParameters) JSONSchema() (jsonschema.Schema, error) { return queryParameters{}.JSONSchema() }
+func (savedQueryParameters) JSONSchema() (jsonschema.Schema, error) {
+	return sqlQueryParameters{}.JSONSchema()
+}
 
 type saveQueryRequest struct {
 	SavedQueryPath
-	Text       route.RequiredText `json:"query" missing:"The body must have a 'query'."`
-	Parameters savedParameters    `json:"parameters,omitempty"`
+	Text       route.RequiredText   `json:"query" missing:"The body must have a 'query'."`
+	Parameters savedQueryParameters `json:"parameters,omitempty"`
 
 	_ struct{} `takes:"a saved query takes %"`
 	_ struct{} `additionalProperties:"false"`

@@ -13,13 +13,13 @@ import (
 // ReaperState is the state of a container's reaper, including settings for tests: Delay postpones purges and
 // Starved slows them down. Both are null if they are not set.
 type ReaperState struct {
-	Paused    bool                    `json:"paused" description:"Whether the container's reaper is paused."`
-	AllPaused bool                    `json:"allPaused" description:"Whether all reapers are paused."`
-	Delay     *store.PurgeDelay       `json:"delay" description:"Delay of purges; null: none."`
-	Starved   *store.ReaperStarvation `json:"starved" description:"Limit of the purge rate; null: none."`
-	Purged    uint64                  `json:"purged" description:"Items purged since the start."`
-	Backlog   int64                   `json:"backlog" description:"Expired items that are not purged yet."`
-	Oldest    int64                   `json:"oldest" description:"Seconds since the oldest of them expired."`
+	Paused    bool                  `json:"paused" description:"Whether the container's reaper is paused."`
+	AllPaused bool                  `json:"allPaused" description:"Whether all reapers are paused."`
+	Delay     *store.PurgeDelay     `json:"delay" description:"Delay of purges; null: none."`
+	Starved   *store.PurgeRateLimit `json:"starved" description:"Limit of the purge rate; null: none."`
+	Purged    uint64                `json:"purged" description:"Items purged since the start."`
+	Backlog   int64                 `json:"backlog" description:"Expired items that are not purged yet."`
+	Oldest    int64                 `json:"oldest" description:"Seconds since the oldest of them expired."`
 }
 
 // PurgeItemsResult is the response to a request that runs a reaper: the number of items that were purged.
@@ -48,10 +48,10 @@ type setReaperRequest struct {
 
 	Paused settingEdit[bool] `json:"paused,omitempty" nullable:"true" description:"false or null: resume."`
 
-	Delay   settingEdit[*store.PurgeDelay]       `json:"delay,omitempty" nullable:"true"`
-	Starved settingEdit[*store.ReaperStarvation] `json:"starved,omitempty" nullable:"true"`
-	_       struct{}                             `takes:"a reaper takes %"`
-	_       struct{}                             `additionalProperties:"false"`
+	Delay   settingEdit[*store.PurgeDelay]     `json:"delay,omitempty" nullable:"true"`
+	Starved settingEdit[*store.PurgeRateLimit] `json:"starved,omitempty" nullable:"true"`
+	_       struct{}                           `takes:"a reaper takes %"`
+	_       struct{}                           `additionalProperties:"false"`
 }
 
 func (l *Laboratory) setReaper(ctx context.Context, in *setReaperRequest) (ReaperState, error) {
@@ -105,28 +105,28 @@ func (l *Laboratory) getReapers(context.Context, *route.NoBody) (ReapersState, e
 
 const pauseText = "The body must be {\"paused\": true} or {\"paused\": false}."
 
-// pauseFlag is the member of a request that says whether the reapers are to be paused.
-type pauseFlag bool
+// reapersPausedFlag is the member of a request that says whether the reapers are to be paused.
+type reapersPausedFlag bool
 
 // DecodeMember implements route.JSONMemberDecoder.
-func (p *pauseFlag) DecodeMember(_ string, v jsondoc.Value) error {
+func (p *reapersPausedFlag) DecodeMember(_ string, v jsondoc.Value) error {
 	if v.Kind() != jsondoc.Bool {
 		return route.BadRequest(pauseText)
 	}
-	*p = pauseFlag(v.Bool())
+	*p = reapersPausedFlag(v.Bool())
 	return nil
 }
 
 // JSONSchema implements jsonschema.Exposer.
-func (pauseFlag) JSONSchema() (s jsonschema.Schema, err error) {
+func (reapersPausedFlag) JSONSchema() (s jsonschema.Schema, err error) {
 	s.AddType(jsonschema.Boolean)
 	return s, nil
 }
 
 type setReapersRequest struct {
-	Paused pauseFlag `json:"paused" missing:"The body must have 'paused'."`
-	_      struct{}  `refusal:"The body must be {\"paused\": true} or {\"paused\": false}."`
-	_      struct{}  `additionalProperties:"false"`
+	Paused reapersPausedFlag `json:"paused" missing:"The body must have 'paused'."`
+	_      struct{}          `refusal:"The body must be {\"paused\": true} or {\"paused\": false}."`
+	_      struct{}          `additionalProperties:"false"`
 }
 
 func (l *Laboratory) setReapers(ctx context.Context, in *setReapersRequest) (ReapersState, error) {

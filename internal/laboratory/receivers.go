@@ -19,7 +19,7 @@ type openReceiverRequest struct {
 	MessageStoreSelector
 	Session *string `json:"session,omitempty" description:"Id of the session to lock."`
 	Next    bool    `json:"nextSession,omitempty" description:"Lock the next session that is not locked."`
-	WaitLimiter
+	WaitTimeLimiter
 	_ struct{} `body:"optional" takes:"a receiver takes %" additionalProperties:"false"`
 }
 
@@ -50,7 +50,7 @@ func (in *openReceiverRequest) openReceiver(ctx context.Context) (*receiverHandl
 			return nil, route.BadRequest("A receiver has 'session' or 'nextSession', not both.")
 		}
 		o.Session = &queue.SessionRequest{Next: true}
-		patient, end := in.WaitLimiter.wait(ctx, nextSessionTime)
+		patient, end := in.WaitTimeLimiter.wait(ctx, nextSessionTime)
 		defer end()
 		ctx = patient
 	}
@@ -140,7 +140,7 @@ type receiveMessagesRequest struct {
 	Seconds float64         `json:"seconds,omitempty" minimum:"0" maximum:"600" description:"Seconds to wait for a message."`
 	Numbers sequenceNumbers `json:"sequenceNumbers,omitempty" description:"Deferred messages to receive."`
 	ResponseMemoryReserver
-	WaitLimiter
+	WaitTimeLimiter
 	_ struct{} `body:"optional" takes:"receive takes %" additionalProperties:"false"`
 }
 
@@ -159,7 +159,7 @@ func (l *Laboratory) receiveLocked(ctx context.Context, in *receiveMessagesReque
 	case len(in.Numbers) > 0:
 		list, err = r.queues.ReceiveDeferred(ctx, r.at, in.Numbers, queue.PeekLock, r.Receiver)
 	case in.Seconds > 0:
-		patient, end := in.WaitLimiter.wait(ctx, time.Duration(min(in.Seconds, 600)*float64(time.Second)))
+		patient, end := in.WaitTimeLimiter.wait(ctx, time.Duration(min(in.Seconds, 600)*float64(time.Second)))
 		defer end()
 		list, err = r.Receive(patient, in.Count)
 	default:

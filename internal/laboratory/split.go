@@ -20,7 +20,7 @@ type SplitRangeResult struct {
 	Ranges []PartitionRange `json:"PartitionKeyRanges" nullable:"false"`
 	Count  int              `json:"_count"`
 
-	position store.Receipt
+	position store.OperationReceipt
 }
 
 // PartitionRange is a partition key range in the form of Cosmos DB's protocol.
@@ -44,7 +44,7 @@ type PartitionRange struct {
 
 // Receipt implements route.ResponseWithCharge: it returns the position of a partition range after the
 // split.
-func (h *SplitRangeResult) Receipt() store.Receipt { return h.position }
+func (h *SplitRangeResult) Receipt() store.OperationReceipt { return h.position }
 
 // SetHeaders implements route.ResponseWithHeaders: it sets x-ms-item-count, the number of ranges in the
 // response.

@@ -159,7 +159,7 @@ func (s *testedStore) patch(step Step) (string, error) {
 
 // wrote checks and records a successful write, and returns its answer as text, beginning with done. body is
 // the document that the store must have afterwards.
-func (s *testedStore) wrote(done string, step Step, it store.Item, receipt store.Receipt,
+func (s *testedStore) wrote(done string, step Step, it store.Item, receipt store.OperationReceipt,
 	body string) (string, error) {
 	if err := s.record(step.Document(), it, receipt, body); err != nil {
 		return "", err
@@ -217,7 +217,8 @@ func (s *testedStore) batch(step Step) (string, error) {
 
 // batched checks the LSNs of a batch. An atomic batch is one transaction; a batch that continues after
 // failures is one transaction in each range.
-func (s *testedStore) batched(how string, steps []Step, out store.BatchResult, receipt store.Receipt) error {
+func (s *testedStore) batched(how string, steps []Step, out store.BatchResult,
+	receipt store.OperationReceipt) error {
 	written, deleted := map[int][]store.Item{}, false
 	for i, r := range out.Results {
 		switch at := s.RangeOf(steps[i].Key().Partition); {
@@ -246,7 +247,8 @@ func (s *testedStore) batched(how string, steps []Step, out store.BatchResult, r
 }
 
 // result formats the result of one operation of a batch as the model does.
-func (s *testedStore) result(sub Step, r store.OperationResult, receipt store.Receipt) (string, error) {
+func (s *testedStore) result(sub Step, r store.OperationResult,
+	receipt store.OperationReceipt) (string, error) {
 	switch {
 	case r.Err != nil:
 		return answer("", r.Err), s.failed(r.Err)

@@ -19,7 +19,7 @@
 //   - Generate draws a history from a seed. Its keys, times to live and unique values come from small sets,
 //     so that steps collide. An etag is named by its role (cur, old), so that a history stays meaningful when
 //     a step is removed.
-//   - HistoryConditions.Apply adds the conditions to the history: sweeps and reopens become steps, the
+//   - HistoryRunConditions.Apply adds the conditions to the history: sweeps and reopens become steps, the
 //     number of ranges and the initial indexing policy become settings, and concurrent operations become acts
 //     (ConcurrentOperation).
 //   - Run gives each step to a Subject and to a Model and compares the two answers, and Shrink reduces a

@@ -8,7 +8,7 @@ import (
 // Generate draws a history of n steps. All values come from small sets, so that the steps affect each other.
 // One history in sixteen begins with more items than one sweep purges or one page holds.
 func Generate(r *rand.Rand, n int) History {
-	g := historyGenerator{r: r, config: HistoryContainerConfig{Ranges: 1,
+	g := historyGenerator{r: r, config: TestedContainerConfig{Ranges: 1,
 		Kind:    pick(r, V2, V2, V1, Hierarchical),
 		Unique:  r.IntN(3) == 0,
 		Default: pick(r, "off", "-1", "2", "5", "10"),
@@ -43,7 +43,7 @@ func Generate(r *rand.Rand, n int) History {
 // historyGenerator draws the steps of a history.
 type historyGenerator struct {
 	r          *rand.Rand
-	config     HistoryContainerConfig
+	config     TestedContainerConfig
 	partitions []string
 	at         int64 // milliseconds
 }

@@ -14,8 +14,8 @@ const (
 	Hierarchical = "hier" // two paths
 )
 
-// HistoryContainerConfig describes the container of a history.
-type HistoryContainerConfig struct {
+// TestedContainerConfig describes the container of a history.
+type TestedContainerConfig struct {
 	Kind    string // V2, V1 or Hierarchical
 	Ranges  int    // partition ranges
 	Unique  bool   // "/u" is unique in a partition
@@ -29,7 +29,7 @@ type HistoryContainerConfig struct {
 	Doors int
 }
 
-func (c HistoryContainerConfig) paths() []string {
+func (c TestedContainerConfig) paths() []string {
 	if c.Kind == Hierarchical {
 		return []string{"/pk", "/pk2"}
 	}
@@ -37,7 +37,7 @@ func (c HistoryContainerConfig) paths() []string {
 }
 
 // String formats the configuration as the first line of a history.
-func (c HistoryContainerConfig) String() string {
+func (c TestedContainerConfig) String() string {
 	s := fmt.Sprintf("timeline kind=%s ranges=%d default=%s", c.Kind, c.Ranges, c.Default)
 	if c.Unique {
 		s += " unique"
@@ -59,7 +59,7 @@ func (c HistoryContainerConfig) String() string {
 
 // History is a sequence of operations on one container.
 type History struct {
-	Config HistoryContainerConfig
+	Config TestedContainerConfig
 	Steps  []Step
 }
 
@@ -100,26 +100,26 @@ const (
 	Always    = "always" // after every step
 )
 
-// HistoryConditions is a combination of conditions that must not change an answer (except that the ranges
+// HistoryRunConditions is a combination of conditions that must not change an answer (except that the ranges
 // change the order of a whole list).
-type HistoryConditions struct {
+type HistoryRunConditions struct {
 	Sweep, Reopen string // Never, Sometimes or Always
 	Split         string // likewise; empty is Never
 	Ranges        int
 	Policy        string // the initial policy; empty leaves it unchanged
-	Between       bool   // see HistoryContainerConfig
-	Doors         int    // see HistoryContainerConfig
+	Between       bool   // see TestedContainerConfig
+	Doors         int    // see TestedContainerConfig
 }
 
 // Modes returns all combinations of conditions (how often the reaper sweeps and the store is reopened, the
 // number of ranges, the indexing policy) under which random histories run.
-func Modes() (all []HistoryConditions) {
+func Modes() (all []HistoryRunConditions) {
 	for _, sweep := range []string{Never, Sometimes, Always} {
 		for _, reopen := range []string{Never, Sometimes} {
 			for _, ranges := range []int{1, 4} {
 				for _, policy := range PolicyNames() {
 					all = append(all,
-						HistoryConditions{Sweep: sweep, Reopen: reopen, Ranges: ranges, Policy: policy})
+						HistoryRunConditions{Sweep: sweep, Reopen: reopen, Ranges: ranges, Policy: policy})
 				}
 			}
 		}
@@ -132,7 +132,7 @@ func Modes() (all []HistoryConditions) {
 // the positions at which its pages ended. If ranges are split, it also removes queries with ORDER BY over
 // several ranges: equal rows come in the order of range numbers, which is the order of the ranges only until
 // a split.
-func (m HistoryConditions) Apply(h History, r *rand.Rand) History {
+func (m HistoryRunConditions) Apply(h History, r *rand.Rand) History {
 	out := History{Config: h.Config}
 	out.Config.Ranges, out.Config.Between, out.Config.Doors = m.Ranges, m.Between, m.Doors
 	if m.Policy != "" {

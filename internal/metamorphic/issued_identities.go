@@ -30,7 +30,8 @@ type itemVersion struct {
 
 // record records the etag, the rid and the LSN that a write of item k has returned. It fails if the store has
 // issued them before for something else.
-func (w issuedIdentities) record(k ItemKey, it store.Item, receipt store.Receipt, body string) error {
+func (w issuedIdentities) record(k ItemKey, it store.Item, receipt store.OperationReceipt,
+	body string) error {
 	if old := w.etags[it.ETag()]; old != nil {
 		return fmt.Errorf("the etag %s was given to %s already", it.ETag(), old.key)
 	}
@@ -82,7 +83,7 @@ func together(items []store.Item) (lsn uint64, err error) {
 // checkPosition checks that the LSN of a partition key range never decreases, and that each transaction that
 // writes increases it by one, however many writes it has. written says whether the transaction of the receipt
 // has written something.
-func (w issuedIdentities) checkPosition(receipt store.Receipt, written bool) error {
+func (w issuedIdentities) checkPosition(receipt store.OperationReceipt, written bool) error {
 	at := receipt.Range
 	if at == "" {
 		return nil // several ranges, or none

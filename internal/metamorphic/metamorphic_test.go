@@ -13,7 +13,7 @@ import (
 func TestStepsRoundTrip(t *testing.T) {
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 0))
-		h := HistoryConditions{Sweep: Sometimes, Reopen: Sometimes, Ranges: 1,
+		h := HistoryRunConditions{Sweep: Sometimes, Reopen: Sometimes, Ranges: 1,
 			Between: seed%2 == 0}.Apply(Generate(r, 40),
 			r)
 		var text string
@@ -108,7 +108,7 @@ func TestAcceptedResultsOfInterruptedSteps(t *testing.T) {
 		{"at 1 read a between=0:default:off,0:advance:9", "e1 r1 ts=0 A {ok, ok}"},
 		{"at 1 read a between=0:advance:9,0:default:off", "e1 r1 ts=0 A {ok, ok}\n    or not found {ok, ok}"},
 	} {
-		w := NewModel(HistoryContainerConfig{Default: "5", Kind: V2}, func(string) int { return 0 })
+		w := NewModel(TestedContainerConfig{Default: "5", Kind: V2}, func(string) int { return 0 })
 		list := steps("create a\n" + test.step)
 		w.Do(list[0])
 		if got := strings.ReplaceAll(answers(w.outcomes(list[1])), `{"id":"a","pk":"p"}`,
@@ -116,7 +116,7 @@ func TestAcceptedResultsOfInterruptedSteps(t *testing.T) {
 			t.Errorf("%s:\n  got  %s\n  want %s", test.step, got, test.answers)
 		}
 	}
-	w := NewModel(HistoryContainerConfig{Default: "5", Kind: V2}, func(string) int { return 0 })
+	w := NewModel(TestedContainerConfig{Default: "5", Kind: V2}, func(string) int { return 0 })
 	w.Do(steps("create a")[0])
 	for answer, want := range map[string]int{"not found {ok}": 1, `e1 r1 ts=0 {"id":"a","pk":"p"} {ok}`: 1,
 		"e2 {ok}": 0} {
@@ -249,7 +249,7 @@ func TestHistoriesFindFaults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(30) {
 				h := Generate(rand.New(rand.NewPCG(seed, 0)), stepsEach)
-				open := func(c HistoryContainerConfig) (Subject, error) {
+				open := func(c TestedContainerConfig) (Subject, error) {
 					fault.Model = NewModel(c, func(string) int { return 0 })
 					return fault, nil
 				}

@@ -16,7 +16,7 @@ import (
 // Model computes the correct answers to the steps of a history. It is as simple as possible: every search
 // visits all items, and time advances one second at a time.
 type Model struct {
-	config  HistoryContainerConfig
+	config  TestedContainerConfig
 	rangeOf func(partition string) int
 	now     int64 // seconds since the history began
 	def     int64 // the default time to live: 0 is off, -1 no expiry
@@ -49,7 +49,7 @@ type listCursor struct {
 
 // NewModel returns the model of an empty container. rangeOf returns the index of the partition key range to
 // which a partition belongs: lists are sorted by this index.
-func NewModel(c HistoryContainerConfig, rangeOf func(partition string) int) *Model {
+func NewModel(c TestedContainerConfig, rangeOf func(partition string) int) *Model {
 	def, _ := parseDefault(c.Default)
 	return &Model{config: c, rangeOf: rangeOf, def: def, policy: c.Policy, cursors: map[string]*listCursor{}}
 }

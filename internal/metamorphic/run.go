@@ -22,7 +22,7 @@ type Subject interface {
 }
 
 // SubjectOpener creates an empty Subject with one container.
-type SubjectOpener func(HistoryContainerConfig) (Subject, error)
+type SubjectOpener func(TestedContainerConfig) (Subject, error)
 
 // Mismatch is a step to which the tested store (the Subject) has given another answer than the model.
 type Mismatch struct {
@@ -70,7 +70,7 @@ func run(h History, sub Subject) error {
 // Check runs the random histories of successive seeds against the store that open returns. Each history
 // runs in a few of the modes, taken in turn from a shuffled list. Check first runs the seeds of earlier
 // failures (keptSeeds). On a failure it prints the seed and a shortened history.
-func Check(t *testing.T, modes []HistoryConditions, open SubjectOpener) {
+func Check(t *testing.T, modes []HistoryRunConditions, open SubjectOpener) {
 	t.Helper()
 	if *seedFlag != 0 {
 		for _, m := range modes {
@@ -95,7 +95,7 @@ func Check(t *testing.T, modes []HistoryConditions, open SubjectOpener) {
 	}
 }
 
-func checkSeed(t *testing.T, seed uint64, m HistoryConditions, open SubjectOpener) {
+func checkSeed(t *testing.T, seed uint64, m HistoryRunConditions, open SubjectOpener) {
 	t.Helper()
 	h := random(seed, m)
 	if err := Run(h, open); err != nil {
@@ -106,15 +106,15 @@ func checkSeed(t *testing.T, seed uint64, m HistoryConditions, open SubjectOpene
 }
 
 // random returns the random history of a seed with the conditions of a mode.
-func random(seed uint64, m HistoryConditions) History {
+func random(seed uint64, m HistoryRunConditions) History {
 	r := rand.New(rand.NewPCG(seed, 0))
 	return m.Apply(Generate(r, stepsEach), r)
 }
 
 // Trace runs the random history of a seed. For each step the trace has the concurrent operations with the gap
 // in which they ran, such as "gap 2 sweep" or "at the end default ok", and then the answer of the step.
-func Trace(seed uint64, m HistoryConditions, open SubjectOpener) (trace []string, err error) {
-	err = Run(random(seed, m), func(c HistoryContainerConfig) (Subject, error) {
+func Trace(seed uint64, m HistoryRunConditions, open SubjectOpener) (trace []string, err error) {
+	err = Run(random(seed, m), func(c TestedContainerConfig) (Subject, error) {
 		opened, err := open(c)
 		return tracingSubject{opened, &trace}, err
 	})

@@ -23,13 +23,13 @@ func FirstSeed() uint64 {
 // failedSeed is the seed of a history that has failed, and the mode in which it failed.
 type failedSeed struct {
 	seed uint64
-	mode HistoryConditions
+	mode HistoryRunConditions
 }
 
 // keptSeeds returns the seeds that every Check runs in their modes. Seeds that have failed are added here.
 func keptSeeds() []failedSeed {
 	return []failedSeed{
-		{23537794335624, HistoryConditions{Sweep: Never, Reopen: Never, Ranges: 1, Policy: DefaultPolicy}},
-		{23537794335624, HistoryConditions{Sweep: Never, Reopen: Never, Ranges: 4, Policy: DefaultPolicy}},
+		{23537794335624, HistoryRunConditions{Sweep: Never, Reopen: Never, Ranges: 1, Policy: DefaultPolicy}},
+		{23537794335624, HistoryRunConditions{Sweep: Never, Reopen: Never, Ranges: 4, Policy: DefaultPolicy}},
 	}
 }

@@ -106,16 +106,16 @@ var argCount = map[string][2]int{Create: {1, 1}, Upsert: {1, 1}, Replace: {1, 1}
 		1}, Sweep: {0, 0}, Reopen: {0, 0}, Split: {1, 1}}
 
 // options returns the fields of a step that are written as name=value.
-func (s *Step) options() []stepOption {
-	return []stepOption{{"ttl", &s.TTL}, {"base", &s.Base},
+func (s *Step) options() []namedStepField {
+	return []namedStepField{{"ttl", &s.TTL}, {"base", &s.Base},
 		{"u", &s.U}, {"v", &s.V}, {"as", &s.As}, {"extra", &s.Extra},
 		{"fields", &s.Fields}, {"if-match", &s.IfMatch},
 		{"if-none-match", &s.IfNoneMatch}, {"in", &s.In}, {"range", &s.Range}, {"epk", &s.EPK}, {"between",
 			&s.Between}}
 }
 
-// stepOption is a field of a step that is written as name=value.
-type stepOption struct {
+// namedStepField is a field of a step that is written as name=value.
+type namedStepField struct {
 	name  string
 	value *string
 }
@@ -209,7 +209,7 @@ func (s *Step) word(line, w string) error {
 		s.Page = n
 	default:
 		opts := s.options()
-		i := slices.IndexFunc(opts, func(o stepOption) bool { return o.name == name })
+		i := slices.IndexFunc(opts, func(o namedStepField) bool { return o.name == name })
 		if i < 0 {
 			return &StepSyntaxError{line, "unknown option " + name}
 		}
@@ -221,7 +221,7 @@ func (s *Step) word(line, w string) error {
 // components returns the JSON tokens of a partition's key. The name none stands for undefined (an empty
 // token); null, true, false and numbers stand for themselves; anything else is a string. In a hierarchical
 // container the name is split at its slashes and padded with undefined; a prefix ("x/*") is not padded.
-func (c HistoryContainerConfig) components(partition string) []string {
+func (c TestedContainerConfig) components(partition string) []string {
 	parts := []string{partition}
 	if c.Kind == Hierarchical {
 		prefix, isPrefix := strings.CutSuffix(partition, "/*")
@@ -260,7 +260,7 @@ func (s Step) baseToken() string {
 }
 
 // body returns the document of a step as it is sent: compact, without system properties.
-func (c HistoryContainerConfig) body(s Step) string {
+func (c TestedContainerConfig) body(s Step) string {
 	b := []byte(`{"id":` + strconv.Quote(s.Document().ID))
 	member := func(name, token string) {
 		if token != "" {

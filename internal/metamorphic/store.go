@@ -22,7 +22,7 @@ const began = 1_700_000_000
 // OpenStore returns a Subject over package store, with a database and one container. It calls openEngine
 // once, and again for each Reopen after the store has been closed; openEngine must then return an engine
 // with the same data.
-func OpenStore(c HistoryContainerConfig, openEngine func() (engine.Engine, error)) (Subject, error) {
+func OpenStore(c TestedContainerConfig, openEngine func() (engine.Engine, error)) (Subject, error) {
 	s := &testedStore{config: c, openEngine: openEngine, clock: ttl.NewManual(time.Unix(began, 0)),
 		ctx: as(context.Background(), checking), op: as(context.Background(), operating),
 		issuedIdentities: issuedIdentities{etags: map[string]*itemVersion{}, rids: map[string]int{},
@@ -82,7 +82,7 @@ func (s *testedStore) closeAll() error {
 
 // testedStore is a store with one container, and the etags, rids and LSNs that it has returned.
 type testedStore struct {
-	config     HistoryContainerConfig
+	config     TestedContainerConfig
 	openEngine func() (engine.Engine, error)
 	ctx        context.Context
 	clock      *ttl.VirtualClock

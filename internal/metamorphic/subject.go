@@ -121,7 +121,7 @@ func (s *testedStore) write(step Step) (string, error) {
 			`"_self":"", "_attachments":null, ` + body[1:])
 	}
 	var it store.Item
-	var receipt store.Receipt
+	var receipt store.OperationReceipt
 	var err error
 	done := "created"
 	switch step.Verb {
@@ -206,8 +206,8 @@ func (s *testedStore) labels(items []store.Item) (string, error) {
 }
 
 // scope returns the part of the container that a list or query step covers.
-func (s *testedStore) scope(step Step) store.Scope {
-	var scope store.Scope
+func (s *testedStore) scope(step Step) store.PartitionScope {
+	var scope store.PartitionScope
 	if step.In != "" {
 		scope.Partition = s.partitionKey(step.In)
 	}
@@ -237,8 +237,8 @@ func (s *testedStore) list(step Step) (string, error) {
 
 // listHalves lists the parts of the container on both sides of an effective partition key.
 func (s *testedStore) listHalves(step Step) (string, error) {
-	low, _, err1 := s.drain(step, store.Scope{MaxEPK: step.EPK}, 0, "")
-	high, _, err2 := s.drain(step, store.Scope{MinEPK: step.EPK}, 0, "")
+	low, _, err1 := s.drain(step, store.PartitionScope{MaxEPK: step.EPK}, 0, "")
+	high, _, err2 := s.drain(step, store.PartitionScope{MinEPK: step.EPK}, 0, "")
 	if err := errors.Join(err1, err2); err != nil {
 		return answer("", err), nil
 	}
@@ -265,12 +265,12 @@ func (s *testedStore) page(p *listCursorPosition, from string) (string, error) {
 // drain fetches pages of at most step.Page items until there are want items (0: all items). It checks the
 // rules of pages: no page is longer than requested. A full page has a continuation, unless looksAhead is true
 // and no item follows. A shorter page without a continuation is the last.
-func (s *testedStore) drain(step Step, scope store.Scope, want int, from string) (items []store.Item,
+func (s *testedStore) drain(step Step, scope store.PartitionScope, want int, from string) (items []store.Item,
 	next string,
 	err error) {
 	fetch := s.c.List
 	if step.U != "" {
-		fetch = func(ctx context.Context, o store.ListOptions) (store.Page, store.Receipt, error) {
+		fetch = func(ctx context.Context, o store.ListOptions) (store.Page, store.OperationReceipt, error) {
 			u := []store.Parameter{{Name: "@u", Value: jsondoc.Of([]byte(step.U))}}
 			page, receipt, err := s.c.Query(ctx, store.QueryRequest{Text: "SELECT * FROM c WHERE c.u = @u",
 				Parameters: u, ListOptions: o})

@@ -76,9 +76,9 @@ func percent(source engine.Engine, at []byte) int {
 	return int(100 * done / whole)
 }
 
-// Migration is a running migration. Its methods must not be called concurrently. The source may be written
-// to at any time.
-type Migration struct {
+// EngineMigration is a running migration. Its methods must not be called concurrently. The source may be
+// written to at any time.
+type EngineMigration struct {
 	o       Options
 	noted   changedKeys
 	at      Progress // of the running pass; At is nil when the pass has ended
@@ -89,14 +89,14 @@ type Migration struct {
 
 // Start marks the target as the target of this migration; if Watched is set, it also begins to watch the
 // changes of the source. A migration that was interrupted is started again in the same way.
-func Start(ctx context.Context, o Options) (*Migration, error) {
+func Start(ctx context.Context, o Options) (*EngineMigration, error) {
 	if err := host.OpenSource(ctx, o.Source, o.TargetName); err != nil {
 		return nil, err
 	}
 	if err := host.BeginMigration(ctx, o.Target, o.SourceName); err != nil {
 		return nil, err
 	}
-	m := &Migration{o: o, stop: func() {}}
+	m := &EngineMigration{o: o, stop: func() {}}
 	for i := range workers {
 		m.scopes = append(m.scopes, []byte{0xFF, 'm', byte(i)}) // holds no keys; it orders transactions
 	}
@@ -111,15 +111,15 @@ func Start(ctx context.Context, o Options) (*Migration, error) {
 }
 
 // Stop ends the watching of the source.
-func (m *Migration) Stop() { m.stop() }
+func (m *EngineMigration) Stop() { m.stop() }
 
 // Written returns how many keys of the target have been set or deleted.
-func (m *Migration) Written() uint64 { return m.written.Load() }
+func (m *EngineMigration) Written() uint64 { return m.written.Load() }
 
 // Copy runs passes until one finds no difference. Changes that the source makes during a pass are not a
 // reason for another one, since they are recorded for CatchUp. After an error it may be called again, and
 // continues.
-func (m *Migration) Copy(ctx context.Context) error {
+func (m *EngineMigration) Copy(ctx context.Context) error {
 	for {
 		err := m.pass(ctx)
 		switch {
@@ -136,7 +136,7 @@ func (m *Migration) Copy(ctx context.Context) error {
 // Compare returns how many keys differ between source and target. It stops when it has found at least the
 // given maximum (most). It writes nothing, and does not compare the first record of the catalog.
 func Compare(ctx context.Context, o Options, most uint64) (p Progress, differ uint64, err error) {
-	m := &Migration{o: o}
+	m := &EngineMigration{o: o}
 	for from, more := []byte{}, true; more && differ < most; {
 		var c *rowChunk
 		if c, err = m.read(ctx, from); err != nil {
@@ -162,7 +162,7 @@ func (p *Progress) count(c *rowChunk) {
 
 // pass compares all keys once and writes the differences. If the last pass was interrupted, it continues
 // there.
-func (m *Migration) pass(ctx context.Context) error {
+func (m *EngineMigration) pass(ctx context.Context) error {
 	if m.at.At == nil {
 		m.at = Progress{Pass: m.at.Pass + 1, At: []byte{}}
 	}
@@ -195,7 +195,7 @@ func (m *Migration) pass(ctx context.Context) error {
 
 // readRound reads the chunks that follow the key from, as many as there are workers; fewer at the end of the
 // source.
-func (m *Migration) readRound(ctx context.Context, from []byte) (round []*rowChunk, err error) {
+func (m *EngineMigration) readRound(ctx context.Context, from []byte) (round []*rowChunk, err error) {
 	for range workers {
 		m.noted.reading()
 		c, err := m.read(ctx, from)
@@ -213,7 +213,7 @@ func (m *Migration) readRound(ctx context.Context, from []byte) (round []*rowChu
 
 // CatchUp copies the keys that the source has changed since they were copied, and returns their number.
 // Changes that are made during a call are copied by the next call.
-func (m *Migration) CatchUp(ctx context.Context) (copied int, err error) {
+func (m *EngineMigration) CatchUp(ctx context.Context) (copied int, err error) {
 	keys, ranges := m.noted.take()
 	defer func() { m.noted.putBack(keys, ranges) }() // after an error, the keys that have not been copied
 	for len(ranges) > 0 {
@@ -234,7 +234,7 @@ func (m *Migration) CatchUp(ctx context.Context) (copied int, err error) {
 }
 
 // copyRange compares a range and writes the differences.
-func (m *Migration) copyRange(ctx context.Context, r engine.Range) error {
+func (m *EngineMigration) copyRange(ctx context.Context, r engine.Range) error {
 	for from := r.Start; ; {
 		c, err := m.read(ctx, from)
 		if err != nil {
@@ -258,7 +258,7 @@ func (m *Migration) copyRange(ctx context.Context, r engine.Range) error {
 
 // Finish copies the last changes and makes the target the current data. The caller must make sure that
 // nobody writes to the source any more.
-func (m *Migration) Finish(ctx context.Context) error {
+func (m *EngineMigration) Finish(ctx context.Context) error {
 	for {
 		n, err := m.CatchUp(ctx)
 		if err != nil {

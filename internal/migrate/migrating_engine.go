@@ -28,7 +28,7 @@ const (
 // source and the target.
 type MigratingEngine struct {
 	*pebble.Engine
-	m         *Migration
+	m         *EngineMigration
 	target    engine.Engine
 	name      string
 	clock     ttl.Clock

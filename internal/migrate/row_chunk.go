@@ -28,7 +28,7 @@ type rowChunk struct {
 func (c *rowChunk) differences() int { return len(c.sets) + len(c.deletes) }
 
 // read reads the next chunk of the source in one View.
-func (m *Migration) read(ctx context.Context, from []byte) (*rowChunk, error) {
+func (m *EngineMigration) read(ctx context.Context, from []byte) (*rowChunk, error) {
 	c := &rowChunk{}
 	err := m.o.Source.View(ctx, func(r engine.Reader) (err error) {
 		*c = rowChunk{start: from}
@@ -74,7 +74,7 @@ func equivalent(key, source, target []byte) bool {
 
 // compare sets the fields sets and deletes of the chunk to the writes that would make the target equal to it.
 // same decides whether two values of a key are equal.
-func (m *Migration) compare(ctx context.Context, c *rowChunk, same func(key, source,
+func (m *EngineMigration) compare(ctx context.Context, c *rowChunk, same func(key, source,
 	target []byte) bool) error {
 	return m.o.Target.View(ctx, func(r engine.Reader) (err error) {
 		c.sets, c.deletes = nil, nil
@@ -109,7 +109,7 @@ func (m *Migration) compare(ctx context.Context, c *rowChunk, same func(key, sou
 
 // writeRound compares chunks with the target and writes the differences, in parallel. It returns the number
 // of keys that it has written.
-func (m *Migration) writeRound(ctx context.Context, round []*rowChunk) (uint64, error) {
+func (m *EngineMigration) writeRound(ctx context.Context, round []*rowChunk) (uint64, error) {
 	g, ctx := errgroup.WithContext(ctx)
 	for i, c := range round {
 		g.Go(func() error {
@@ -133,7 +133,7 @@ func (m *Migration) writeRound(ctx context.Context, round []*rowChunk) (uint64, 
 const deletesOnce = 10_000
 
 // write sets and deletes keys of the target in transactions of one worker.
-func (m *Migration) write(ctx context.Context, worker int, sets []keyValue, deletes [][]byte) error {
+func (m *EngineMigration) write(ctx context.Context, worker int, sets []keyValue, deletes [][]byte) error {
 	for len(sets)+len(deletes) > 0 {
 		n := min(len(deletes), deletesOnce)
 		_, err := m.o.Target.Update(ctx, [][]byte{m.scopes[worker]}, func(t engine.Txn) error {
@@ -156,7 +156,7 @@ func (m *Migration) write(ctx context.Context, worker int, sets []keyValue, dele
 }
 
 // copyKeys copies these keys of the source to the target, and deletes those that the source does not have.
-func (m *Migration) copyKeys(ctx context.Context, keys [][]byte) error {
+func (m *EngineMigration) copyKeys(ctx context.Context, keys [][]byte) error {
 	var sets []keyValue
 	var deletes [][]byte
 	err := m.o.Source.View(ctx, func(r engine.Reader) error {

@@ -84,7 +84,7 @@ func (e *evaluator) predicate(x syntax.Expr, at rowContext) any {
 		return object
 	case *syntax.Subquery:
 		return e.subquery(x, at)
-	case *syntax.Placeholder:
+	case *syntax.RewrittenQueryPlaceholder:
 		return true
 	}
 	unknown("this expression")

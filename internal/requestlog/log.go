@@ -40,14 +40,14 @@ type shardWriter struct {
 // ring full overwrites its oldest block.
 type logShard struct {
 	mu     sync.Mutex
-	blocks []shardBlock
+	blocks []logEntryBlock
 	newest uint64   // number of the block being written
 	lost   uint64   // number of the newest overwritten entry
 	_      [64]byte // keeps data of different processors in different cache lines
 }
 
-// shardBlock contains consecutive entries of a shard.
-type shardBlock struct {
+// logEntryBlock contains consecutive entries of a shard.
+type logEntryBlock struct {
 	data        []byte
 	number      uint64 // number of the block in its shard, from 1; 0: the block was never written
 	first, last uint64 // numbers of its entries
@@ -62,7 +62,7 @@ func New(memory int64) *Log {
 	shards := max(min(runtime.GOMAXPROCS(0), blocks/minBlocks), 1)
 	l := &Log{shards: make([]logShard, shards)}
 	for i := range l.shards {
-		l.shards[i].blocks = make([]shardBlock, blocks/shards)
+		l.shards[i].blocks = make([]logEntryBlock, blocks/shards)
 	}
 	return l
 }
@@ -104,7 +104,7 @@ func (s *logShard) add(e encodedEntry, last *atomic.Uint64) {
 
 // current returns the block of the shard to which an entry of size bytes is to be appended. If the newest
 // block is full, it begins a new one and may overwrite the oldest. The caller holds s.mu.
-func (s *logShard) current(size int) *shardBlock {
+func (s *logShard) current(size int) *logEntryBlock {
 	b := s.at(s.newest)
 	if b.number != 0 && len(b.data)+size <= blockSize {
 		return b
@@ -117,11 +117,11 @@ func (s *logShard) current(size int) *shardBlock {
 	if b.data == nil {
 		b.data = make([]byte, 0, blockSize)
 	}
-	*b = shardBlock{data: b.data[:0], number: s.newest}
+	*b = logEntryBlock{data: b.data[:0], number: s.newest}
 	return b
 }
 
-func (s *logShard) at(number uint64) *shardBlock { return &s.blocks[number%uint64(len(s.blocks))] }
+func (s *logShard) at(number uint64) *logEntryBlock { return &s.blocks[number%uint64(len(s.blocks))] }
 
 // Clear removes all entries. The numbers of later entries continue.
 func (l *Log) Clear() {
@@ -134,7 +134,7 @@ func (l *Log) Clear() {
 		for j := range s.blocks {
 			b := &s.blocks[j]
 			clear(b.data)
-			*b = shardBlock{data: b.data[:0], number: b.number}
+			*b = logEntryBlock{data: b.data[:0], number: b.number}
 		}
 		s.mu.Unlock()
 	}

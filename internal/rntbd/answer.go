@@ -57,8 +57,8 @@ type ResponseSender struct {
 	later bool   // a small response may be sent together with the responses to later frames
 	// headOnly says that the response has no body, because the request has the method HEAD.
 	headOnly bool
-	err      error                 // of sending a large response
-	turn     *inlineRequestContext // nil: a worker serves the frame
+	err      error                   // of sending a large response
+	turn     *readLoopRequestContext // nil: a worker serves the frame
 }
 
 // Authorized reports that the request has been authorized. Until the first request of a connection has been

@@ -19,17 +19,17 @@ const (
 	maxSlow   = 2 * slowScore
 )
 
-// States of a inlineRequestContext.
+// States of a readLoopRequestContext.
 const (
 	turnRuns   = iota
 	turnPassed // another goroutine now reads frames
 	turnEnded  // the operation has ended
 )
 
-// inlineRequestContext is the context of an operation that runs in the goroutine that reads frames. An
+// readLoopRequestContext is the context of an operation that runs in the goroutine that reads frames. An
 // operation calls Done when it has to wait. Another goroutine then continues to read, so that the following
 // frames do not wait as well.
-type inlineRequestContext struct {
+type readLoopRequestContext struct {
 	context.Context
 	c     *conn
 	state atomic.Int32
@@ -38,13 +38,13 @@ type inlineRequestContext struct {
 // Done starts another goroutine that continues to read frames, because a call of Done means that the
 // operation is about to wait. It returns the channel that is closed when the connection's requests are
 // canceled.
-func (t *inlineRequestContext) Done() <-chan struct{} {
+func (t *readLoopRequestContext) Done() <-chan struct{} {
 	t.pass()
 	return t.Context.Done()
 }
 
 // pass starts another goroutine that continues to read frames, once per operation.
-func (t *inlineRequestContext) pass() {
+func (t *readLoopRequestContext) pass() {
 	if t.state.CompareAndSwap(turnRuns, turnPassed) {
 		t.c.input.Leave()
 		t.c.work.Go(func() { t.c.read(t.c.take) })

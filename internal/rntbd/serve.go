@@ -189,7 +189,7 @@ func (c *conn) take(f *frame) (passed bool, err error) {
 		c.input.Leave() // the worker reads the payload
 	}
 	c.backlog.add(held)
-	c.pool.run(frameJob{f, held})
+	c.pool.run(frameServingJob{f, held})
 	if payload != nil {
 		return false, payload.pass()
 	}
@@ -203,7 +203,7 @@ func (c *conn) mayBegin(n int) bool { return n == 0 || n <= maxBacklog && c.trus
 // trust records that a request of the connection has been authorized. From then on several requests are in
 // progress at a time. t is not nil if the request runs in the goroutine that reads frames; for the first
 // authorized request another goroutine then continues to read.
-func (c *conn) trust(t *inlineRequestContext) {
+func (c *conn) trust(t *readLoopRequestContext) {
 	if c.trusted.Swap(true) {
 		return
 	}
@@ -240,7 +240,7 @@ func (c *conn) isEarly(f *frame) bool {
 // frames, and passed is true.
 func (c *conn) serveHere(f *frame) (passed bool) {
 	began := ttl.SystemClock{}.Now()
-	t := &inlineRequestContext{Context: c.life, c: c}
+	t := &readLoopRequestContext{Context: c.life, c: c}
 	c.serve(t, f, true)
 	if !t.state.CompareAndSwap(turnRuns, turnEnded) {
 		if err := c.out.flush(); err != nil { // otherwise the other goroutine would have to send it
@@ -322,7 +322,7 @@ func (c *conn) limit(d, slack time.Duration) {
 func (c *conn) serve(ctx context.Context, f *frame, later bool) {
 	w := &f.response
 	w.c, w.f, w.later = c, f, later
-	w.turn, _ = ctx.(*inlineRequestContext)
+	w.turn, _ = ctx.(*readLoopRequestContext)
 	if c.handle(ctx, f) && w.end() == nil {
 		f.release()
 		return

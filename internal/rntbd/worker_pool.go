@@ -5,8 +5,8 @@ import "sync/atomic"
 // maxIdle is the number of idle workers that a connection keeps.
 const maxIdle = 8
 
-// frameJob is a frame to be served by a worker.
-type frameJob struct {
+// frameServingJob is a frame to be served by a worker.
+type frameServingJob struct {
 	f    *frame
 	held int // bytes that were added to the backlog for the frame
 }
@@ -16,15 +16,15 @@ type frameJob struct {
 // stack costs as much as an operation.
 type workerPool struct {
 	c    *conn
-	jobs chan frameJob
+	jobs chan frameServingJob
 	idle atomic.Int32
 }
 
-func (p *workerPool) init(c *conn) { p.c, p.jobs = c, make(chan frameJob) }
+func (p *workerPool) init(c *conn) { p.c, p.jobs = c, make(chan frameServingJob) }
 
 // run gives a job to an idle worker or, if there is none, starts a new worker. The goroutine that reads
 // frames calls it.
-func (p *workerPool) run(j frameJob) {
+func (p *workerPool) run(j frameServingJob) {
 	select {
 	case p.jobs <- j:
 	default:
@@ -36,7 +36,7 @@ func (p *workerPool) run(j frameJob) {
 func (p *workerPool) close() { close(p.jobs) }
 
 // work serves j and then the jobs that are passed to this worker.
-func (p *workerPool) work(j frameJob) {
+func (p *workerPool) work(j frameServingJob) {
 	for more := true; more; {
 		p.c.serve(p.c.life, j.f, false)
 		p.c.backlog.add(-j.held)

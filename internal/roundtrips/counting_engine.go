@@ -11,12 +11,12 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// CallKind is the kind of call that takes a round trip.
-type CallKind int
+// EngineCallKind is the kind of call that takes a round trip.
+type EngineCallKind int
 
 // The kinds of calls that take a round trip.
 const (
-	Get CallKind = iota
+	Get EngineCallKind = iota
 	Scan
 	Seek
 	Begin
@@ -84,7 +84,7 @@ func (e *CountingEngine) Take() RoundTripCounts {
 	return c
 }
 
-func (e *CountingEngine) count(k CallKind) {
+func (e *CountingEngine) count(k EngineCallKind) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.counts[k]++
@@ -231,9 +231,9 @@ func (r *countingReader) Scan(rg engine.Range, reverse bool) engine.Iterator {
 	return &countingIterator{e: r.e, r: r, it: r.r.Scan(rg, reverse)}
 }
 
-// keyWriter has the methods of engine.Txn that set and delete keys, which the counting transaction
+// txnWriteMethods has the methods of engine.Txn that set and delete keys, which the counting transaction
 // overrides.
-type keyWriter interface {
+type txnWriteMethods interface {
 	Set(key, value []byte)
 	Delete(key []byte)
 	DeleteRange(r engine.Range)
@@ -243,7 +243,7 @@ type keyWriter interface {
 type countingTxn struct {
 	*countingReader
 	engine.TxnControl
-	to keyWriter
+	to txnWriteMethods
 }
 
 // Set sets a key when the transaction commits.

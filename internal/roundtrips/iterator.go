@@ -48,7 +48,7 @@ func (i *countingIterator) Skip(most int) (n int) {
 
 // fetch reads the next batch, beginning with the row at which the engine's iterator stands, and counts it as
 // a round trip of kind k. If stands is false, the engine's iterator is at no row and the batch is empty.
-func (i *countingIterator) fetch(k CallKind, stands bool) bool {
+func (i *countingIterator) fetch(k EngineCallKind, stands bool) bool {
 	i.e.count(k)
 	i.batch, i.at, i.ended = i.batch[:0], 0, false
 	size := i.paging.Next()

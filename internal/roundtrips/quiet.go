@@ -140,8 +140,8 @@ func (e *BackgroundPausingDatabaseEngine) Listen(ctx context.Context, fn func([]
 	e.notifier.Listen(ctx, fn)
 }
 
-// RemoteDatabaseEngine is an engine over a database with a clock and notifications.
-type RemoteDatabaseEngine interface {
+// EngineWithClockAndNotifier is an engine over a database with a clock and notifications.
+type EngineWithClockAndNotifier interface {
 	sharedengine.EngineWithGetter
 	engine.ClockReporter
 	engine.CommitNotifier
@@ -149,6 +149,6 @@ type RemoteDatabaseEngine interface {
 
 // QuietOf returns a database that behaves like e, except that calls of background work wait while an
 // operation whose round trips are counted is running: the operation holds turn.
-func QuietOf(e RemoteDatabaseEngine, turn *BackgroundLock) *BackgroundPausingDatabaseEngine {
+func QuietOf(e EngineWithClockAndNotifier, turn *BackgroundLock) *BackgroundPausingDatabaseEngine {
 	return &BackgroundPausingDatabaseEngine{BackgroundPausingEngine{e, e, turn}, e, e}
 }

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/dlclark/regexp2/v2.runClock"))
 }
 
-// never is an TimeAndRandomSource.After whose timers never fire, so that the limits of a script are not
+// never is a TimeAndRandomSource.After whose timers never fire, so that the limits of a script are not
 // checked.
 func never(time.Duration) (<-chan time.Time, func()) { return nil, func() {} }
 

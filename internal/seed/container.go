@@ -161,7 +161,7 @@ func (c *desiredContainer) document(v *tree.Value) error {
 // values of these members. add fails if the seed already has a document with the same partition key and
 // id.
 func (c *desiredContainer) add(place tree.FilePosition, text, body []byte,
-	o store.ImportedItemTimestamp) error {
+	o store.ImportTimestampOptions) error {
 	id, err := definition.ValidateItemID(jsondoc.Of(body).Member("id"))
 	if err != nil {
 		return place.Wrap("", err)

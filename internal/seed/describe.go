@@ -39,7 +39,7 @@ type ContainerFolder struct {
 // Describe returns the description of a server. If the description is applied to another server, that server
 // has the same description, byte for byte, since lists are sorted by name. queues may be nil.
 func Describe(ctx context.Context, db *store.DB, queues *queue.Queues) (*ServerDescription, error) {
-	d := &describer{ServerDescription: ServerDescription{Files: map[string]string{}}, db: db,
+	d := &serverDescriptionBuilder{ServerDescription: ServerDescription{Files: map[string]string{}}, db: db,
 		offers: map[string]definition.Throughput{}}
 	for _, o := range db.Offers() {
 		d.offers[o.ResourceRID] = o.Throughput
@@ -69,8 +69,8 @@ func Describe(ctx context.Context, db *store.DB, queues *queue.Queues) (*ServerD
 	return &d.ServerDescription, d.notes(ctx)
 }
 
-// describer makes the ServerDescription of a server.
-type describer struct {
+// serverDescriptionBuilder makes the ServerDescription of a server.
+type serverDescriptionBuilder struct {
 	ServerDescription
 	db     *store.DB
 	offers map[string]definition.Throughput // by the rid of the resource
@@ -81,12 +81,12 @@ func byID[T any](list []T, id func(T) string) []T {
 	return list
 }
 
-func (d *describer) left(format string, args ...any) {
+func (d *serverDescriptionBuilder) left(format string, args ...any) {
 	d.Left = append(d.Left, fmt.Sprintf(format, args...))
 }
 
 // file adds a file with this content to the description.
-func (d *describer) file(path string, content map[string]any) error {
+func (d *serverDescriptionBuilder) file(path string, content map[string]any) error {
 	text, err := jsondoc.Marshal(content)
 	if err != nil {
 		return err
@@ -101,7 +101,7 @@ func (d *describer) file(path string, content map[string]any) error {
 
 // notes adds to ServerDescription.Left what concerns the whole server and cannot be expressed by a seed,
 // such as snapshots.
-func (d *describer) notes(ctx context.Context) error {
+func (d *serverDescriptionBuilder) notes(ctx context.Context) error {
 	if d.db.VirtualClock() {
 		d.left("the virtual clock, which is at %[1]s (set another one with `mayfly clock --set %[1]s`)",
 			d.db.Now().UTC().Format("2006-01-02T15:04:05Z"))
@@ -116,7 +116,7 @@ func (d *describer) notes(ctx context.Context) error {
 	return err
 }
 
-func (d *describer) database(in *store.Database, folder string) error {
+func (d *serverDescriptionBuilder) database(in *store.Database, folder string) error {
 	content := map[string]any{}
 	if folder != in.ID() {
 		content["id"] = in.ID()
@@ -156,7 +156,8 @@ func (d *describer) database(in *store.Database, folder string) error {
 
 // container adds to the description the file at path that defines the container c. named says that the
 // name of the folder is not the container's id, so that the file must contain the id.
-func (d *describer) container(in *store.Database, c *store.Container, path string, named bool) error {
+func (d *serverDescriptionBuilder) container(in *store.Database, c *store.Container, path string,
+	named bool) error {
 	spec := c.Info().Spec
 	content := map[string]any{}
 	jsondoc.Of(spec.AppendJSON(nil)).Each(func(name string, v jsondoc.Value) bool {
@@ -185,7 +186,7 @@ func (d *describer) container(in *store.Database, c *store.Container, path strin
 
 // ranges adds the number of partition ranges of a container, unless a new container with the same throughput
 // has that number. It matters because documents are listed range by range.
-func (d *describer) ranges(c *store.Container, content map[string]any, t definition.Throughput,
+func (d *serverDescriptionBuilder) ranges(c *store.Container, content map[string]any, t definition.Throughput,
 	where string) {
 	there, spec := c.Ranges().Ranges, c.Info().Spec
 	bounds := definition.SplitRanges(&spec.PartitionKey, len(there))
@@ -217,7 +218,7 @@ func resourceMembers(kind store.ResourceKind) []string {
 
 // resources returns the resources of one kind, for example the triggers of a container, as objects in the
 // form of a seed. where names their owner in error texts.
-func (d *describer) resources(in store.Resources, kind store.ResourceKind, where string) (
+func (d *serverDescriptionBuilder) resources(in store.ChildResources, kind store.ResourceKind, where string) (
 	list []map[string]any) {
 	for _, r := range byID(in.List(), func(r store.Resource) string { return r.ID }) {
 		list = append(list, d.resource(r, kind, where))
@@ -225,7 +226,8 @@ func (d *describer) resources(in store.Resources, kind store.ResourceKind, where
 	return list
 }
 
-func (d *describer) resource(r store.Resource, kind store.ResourceKind, where string) map[string]any {
+func (d *serverDescriptionBuilder) resource(r store.Resource, kind store.ResourceKind,
+	where string) map[string]any {
 	out, beside := membersOf(r.Body, kind)
 	for _, name := range beside {
 		d.left("'%s' of the %s '%s'%s", name, words(kind), r.ID, where)
@@ -250,7 +252,8 @@ func membersOf(body []byte, kind store.ResourceKind) (has map[string]any, beside
 	return has, beside
 }
 
-func (d *describer) users(in *store.Database, where string) (list []map[string]any, err error) {
+func (d *serverDescriptionBuilder) users(in *store.Database,
+	where string) (list []map[string]any, err error) {
 	id := func(r store.Resource) string { return r.ID }
 	for _, u := range byID(in.Resources(store.KindUser).List(), id) {
 		out := d.resource(u, store.KindUser, where)

@@ -17,7 +17,7 @@ import (
 const allEntities = 1 << 30
 
 // entities describes queues and topics.
-func (d *describer) entities(ctx context.Context, queues *queue.Queues) error {
+func (d *serverDescriptionBuilder) entities(ctx context.Context, queues *queue.Queues) error {
 	content := map[string]any{}
 	list, err := d.listed(ctx, queues, entity.Queue, "")
 	if len(list) > 0 {
@@ -38,7 +38,8 @@ func (d *describer) entities(ctx context.Context, queues *queue.Queues) error {
 
 // listed returns the entities of a kind as objects in the form of a seed. For subscriptions, topic is their
 // topic.
-func (d *describer) listed(ctx context.Context, queues *queue.Queues, kind entity.Kind, topic string) (
+func (d *serverDescriptionBuilder) listed(ctx context.Context, queues *queue.Queues, kind entity.Kind,
+	topic string) (
 	list []map[string]any, err error) {
 	entities, err := queues.List(ctx, kind, topic, 0, allEntities)
 	if err != nil {
@@ -81,7 +82,8 @@ func (d *describer) listed(ctx context.Context, queues *queue.Queues, kind entit
 
 // rules returns the rules of a subscription as objects in the form of a seed. A subscription without rules
 // receives nothing.
-func (d *describer) rules(ctx context.Context, queues *queue.Queues, path string) (list []map[string]any,
+func (d *serverDescriptionBuilder) rules(ctx context.Context, queues *queue.Queues,
+	path string) (list []map[string]any,
 	err error) {
 	rules, err := queues.Rules(ctx, path, 0, allEntities)
 	if err != nil {
@@ -103,7 +105,7 @@ func (d *describer) rules(ctx context.Context, queues *queue.Queues, path string
 }
 
 // rule describes a rule. ok is false if the rule contains values of types that a seed does not support.
-func (d *describer) rule(r entity.Rule, path string) (out map[string]any, ok bool) {
+func (d *serverDescriptionBuilder) rule(r entity.Rule, path string) (out map[string]any, ok bool) {
 	out = map[string]any{"name": r.Name}
 	parameters := func(to map[string]any, member string, list []rule.Parameter) {
 		values := map[string]any{}

@@ -181,7 +181,7 @@ queues: [{name: to}, {name: from, forwardTo: to, autoDeleteOnIdle: PT1H}]`
 	c := w.container("db.json", "db.json")
 	d, _ := w.db.Database("db.json")
 	permissions, _ := d.Permissions("u")
-	for body, in := range map[string]store.Resources{
+	for body, in := range map[string]store.ChildResources{
 		`{"id":"p","permissionMode":"Read","resource":"dbs/` + d.RID() + "/colls/" + c.RID() +
 			`/"}`: permissions,
 		`{"id":"s","body":"function () {}","note":null}`: c.Resources(store.KindStoredProcedure),

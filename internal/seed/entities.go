@@ -35,19 +35,19 @@ func (r *reader) entities(f *SeedFile) error {
 	return err
 }
 
-// objectBuilder is a JSON or YAML object that is being built member by member.
-type objectBuilder struct{ *tree.Value }
+// jsonOrYAMLObjectBuilder is a JSON or YAML object that is being built member by member.
+type jsonOrYAMLObjectBuilder struct{ *tree.Value }
 
-func newObjectBuilder(place tree.FilePosition) objectBuilder {
-	return objectBuilder{&tree.Value{Kind: tree.Object, Place: place}}
+func newObjectBuilder(place tree.FilePosition) jsonOrYAMLObjectBuilder {
+	return jsonOrYAMLObjectBuilder{&tree.Value{Kind: tree.Object, Place: place}}
 }
 
-func (o objectBuilder) set(name string, value *tree.Value, place tree.FilePosition) {
+func (o jsonOrYAMLObjectBuilder) set(name string, value *tree.Value, place tree.FilePosition) {
 	o.Members = append(o.Members, tree.Member{Name: name, Place: place, Value: value})
 }
 
 // append appends a value to a member that is an array. A missing member is created.
-func (o objectBuilder) append(name string, value *tree.Value) {
+func (o jsonOrYAMLObjectBuilder) append(name string, value *tree.Value) {
 	if o.Member(name) == nil {
 		o.set(name, &tree.Value{Kind: tree.Array, Place: value.Place}, value.Place)
 	}

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// folderNamer makes names of folders from ids. If an id is not a valid folder name on every operating
+// uniqueFolderNamer makes names of folders from ids. If an id is not a valid folder name on every operating
 // system, the folder gets another name, and the file in the folder contains the id.
-type folderNamer struct{ taken map[string]bool }
+type uniqueFolderNamer struct{ taken map[string]bool }
 
-// namesBeside returns a folderNamer whose names differ from those of the given files, which are in the same
-// folder.
-func namesBeside(files ...string) *folderNamer {
-	n := &folderNamer{taken: map[string]bool{}}
+// namesBeside returns a uniqueFolderNamer whose names differ from those of the given files, which are in the
+// same folder.
+func namesBeside(files ...string) *uniqueFolderNamer {
+	n := &uniqueFolderNamer{taken: map[string]bool{}}
 	for _, f := range files {
 		n.taken[f] = true
 	}
@@ -23,7 +23,7 @@ func namesBeside(files ...string) *folderNamer {
 // maxFolder is the maximal length of a folder's name in bytes.
 const maxFolder = 200
 
-func (n *folderNamer) of(id string) string {
+func (n *uniqueFolderNamer) of(id string) string {
 	var b strings.Builder
 	for i, c := range []byte(id) {
 		switch {

@@ -181,7 +181,7 @@ func (p *seedApplier) users(ctx context.Context, d *desiredDatabase, in *store.D
 
 // resource creates a script, a user or a permission, or changes it if it differs. of names its owner in
 // error texts.
-func (p *seedApplier) resource(ctx context.Context, in store.Resources, r *desiredResource,
+func (p *seedApplier) resource(ctx context.Context, in store.ChildResources, r *desiredResource,
 	of string) error {
 	there, err := in.Read(r.id)
 	switch {

@@ -66,9 +66,9 @@ type Options struct {
 // Telemetry observes the server's operations and sends them to a collector.
 type Telemetry interface {
 	// Request records a finished request over HTTP or in direct mode.
-	Request(httpapi.Observation)
+	Request(httpapi.ObservedRequest)
 	// Message records an operation on messages over AMQP.
-	Message(bus.Observation)
+	Message(bus.ObservedMessageOperation)
 	// Close sends the data that are still buffered.
 	Close(context.Context) error
 }

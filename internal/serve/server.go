@@ -205,7 +205,7 @@ func (s *Server) webhooks() []laboratory.WebhookMetrics {
 		if w.ChangesTo != "" {
 			continue
 		}
-		var address *hook.AddressError
+		var address *hook.DisallowedAddressError
 		list = append(list, laboratory.WebhookMetrics{Database: w.Database, Container: w.Container,
 			URL: w.URL, Delivered: w.Delivered,
 			Failures: w.Failures, Refused: errors.As(w.Err, &address)})

@@ -66,7 +66,7 @@ func (c *cluster) remove(rng *rand.Rand) *server {
 
 // grow opens servers until the given number is running. It tries again if a new server could not reach the
 // database.
-func (w *RunState) grow(ctx context.Context, servers int, rng *rand.Rand) error {
+func (w *RunningSimulation) grow(ctx context.Context, servers int, rng *rand.Rand) error {
 	for len(w.servers.all()) < servers {
 		s, err := w.newServer(ctx, rng)
 		if errors.Is(err, engine.ErrUnavailable) || errors.Is(err, engine.ErrUnknownOutcome) {
@@ -82,14 +82,14 @@ func (w *RunState) grow(ctx context.Context, servers int, rng *rand.Rand) error 
 
 // employ adds a server to the running ones, and starts the task in which this server competes for the
 // simulation's own lease (see holdLease).
-func (w *RunState) employ(s *server) {
+func (w *RunningSimulation) employ(s *server) {
 	w.servers.add(s)
 	w.trace("%s runs", s.name)
 	w.servers.lives.Go(func() { w.holdLease(s) })
 }
 
 // end closes a server. If kill is set, it kills the server before.
-func (w *RunState) end(s *server, kill bool) {
+func (w *RunningSimulation) end(s *server, kill bool) {
 	s.gone.Store(true)
 	close(s.ends)
 	if kill {

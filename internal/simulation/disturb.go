@@ -8,7 +8,7 @@ import (
 )
 
 // disturb causes random disturbances until ctx ends.
-func (w *RunState) disturb(ctx context.Context, rng *rand.Rand) {
+func (w *RunningSimulation) disturb(ctx context.Context, rng *rand.Rand) {
 	if w.config.Chaos <= 0 {
 		return
 	}
@@ -36,7 +36,7 @@ func (w *RunState) disturb(ctx context.Context, rng *rand.Rand) {
 }
 
 // open starts one more server, unless there are twice as many as at the start.
-func (w *RunState) open(ctx context.Context, rng *rand.Rand) {
+func (w *RunningSimulation) open(ctx context.Context, rng *rand.Rand) {
 	if len(w.servers.all()) >= 2*w.config.Servers {
 		return
 	}
@@ -53,7 +53,7 @@ func (w *RunState) open(ctx context.Context, rng *rand.Rand) {
 
 // remove ends a random server, unless it is the only one: it kills the server if kill is set, and otherwise
 // closes it.
-func (w *RunState) remove(rng *rand.Rand, kill bool) {
+func (w *RunningSimulation) remove(rng *rand.Rand, kill bool) {
 	if len(w.servers.all()) < 2 {
 		return
 	}
@@ -64,7 +64,7 @@ func (w *RunState) remove(rng *rand.Rand, kill bool) {
 
 // pause suspends a random server for up to 25 seconds: it sends nothing to the database, and its timers do
 // not fire.
-func (w *RunState) pause(rng *rand.Rand) {
+func (w *RunningSimulation) pause(rng *rand.Rand) {
 	s := w.servers.any(rng)
 	if s == nil {
 		return
@@ -75,7 +75,7 @@ func (w *RunState) pause(rng *rand.Rand) {
 	w.later(d, func() { w.setPaused(s, false) })
 }
 
-func (w *RunState) setPaused(s *server, paused bool) {
+func (w *RunningSimulation) setPaused(s *server, paused bool) {
 	w.servers.mu.Lock()
 	s.paused = paused
 	w.servers.mu.Unlock()
@@ -87,7 +87,7 @@ func (w *RunState) setPaused(s *server, paused bool) {
 }
 
 // outage makes every request to the database fail for up to 15 seconds.
-func (w *RunState) outage(rng *rand.Rand) {
+func (w *RunningSimulation) outage(rng *rand.Rand) {
 	d := time.Duration(rng.Int64N(int64(15 * time.Second)))
 	w.trace("the database fails for %v", d)
 	w.data.Fail()
@@ -95,7 +95,7 @@ func (w *RunState) outage(rng *rand.Rand) {
 }
 
 // freeze makes the database execute no request for up to 12 seconds; requests wait.
-func (w *RunState) freeze(rng *rand.Rand) {
+func (w *RunningSimulation) freeze(rng *rand.Rand) {
 	d := time.Duration(rng.Int64N(int64(12 * time.Second)))
 	w.trace("the database is frozen for %v", d)
 	w.data.Freeze()
@@ -103,7 +103,7 @@ func (w *RunState) freeze(rng *rand.Rand) {
 }
 
 // later runs fn after the simulated time d, in a goroutine of its own.
-func (w *RunState) later(d time.Duration, fn func()) {
+func (w *RunningSimulation) later(d time.Duration, fn func()) {
 	w.servers.jobs.Go(func() {
 		alarm, stop := w.clock.After(d)
 		defer stop()
@@ -112,9 +112,9 @@ func (w *RunState) later(d time.Duration, fn func()) {
 	})
 }
 
-// leaseHolderAndNextLSNs records which server holds the simulation's own lease (see holdLease), and the next
-// LSN (log sequence number) of each scope.
-type leaseHolderAndNextLSNs struct {
+// leaseHolderAndLSNTracker records which server holds the simulation's own lease (see holdLease), and the
+// next LSN (log sequence number) of each scope.
+type leaseHolderAndLSNTracker struct {
 	mu      sync.Mutex
 	working *server           // nil: none
 	issued  map[string]uint64 // the next LSN of each scope
@@ -122,7 +122,7 @@ type leaseHolderAndNextLSNs struct {
 
 // holdLease makes a server request a certain lease of package host until the server ends; only the simulation
 // uses this lease. It checks that two servers that are not paused never hold the lease at the same time.
-func (w *RunState) holdLease(s *server) {
+func (w *RunningSimulation) holdLease(s *server) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	w.servers.lives.Go(func() {
@@ -140,7 +140,7 @@ func (w *RunState) holdLease(s *server) {
 	})
 }
 
-func (w *RunState) takeLease(s *server) {
+func (w *RunningSimulation) takeLease(s *server) {
 	w.servers.mu.Lock()
 	paused := s.paused
 	w.servers.mu.Unlock()

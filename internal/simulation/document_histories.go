@@ -30,7 +30,7 @@ const partitions = 12
 // documentHistories has the histories of all documents, as known to their clients. Each document is written
 // by one client only, one operation at a time; all clients read it.
 type documentHistories struct {
-	w  *RunState
+	w  *RunningSimulation
 	mu sync.Mutex // guards the following fields and the documents
 	of map[docKey]*documentHistory
 	// groups maps a container and a partition key to its documents, in the order in which they were first
@@ -38,7 +38,7 @@ type documentHistories struct {
 	groups map[string][]*documentHistory
 	// taken maps a container, a range and an LSN to the document whose write has this LSN.
 	taken map[string]string
-	feeds []*feedReader
+	feeds []*changeFeedReader
 }
 
 // docKey identifies a document: its container, partition key and id.
@@ -69,7 +69,7 @@ type documentVersion struct {
 	gone time.Time
 }
 
-func (d *documentHistories) init(w *RunState) {
+func (d *documentHistories) init(w *RunningSimulation) {
 	d.w, d.of, d.taken = w, make(map[docKey]*documentHistory), make(map[string]string)
 	d.groups = make(map[string][]*documentHistory)
 }
@@ -236,7 +236,7 @@ func (d *documentHistories) put(c *client, doc *documentHistory, how string) {
 	body.N = w.n
 	text, _ := json.Marshal(body) // a plain struct
 	var item store.Item
-	var at store.Receipt
+	var at store.OperationReceipt
 	what := fmt.Sprintf("%s %v %s", how, doc.docKey, text)
 	err, lost := c.call(what, func(ctx context.Context, s *server) error {
 		con, err := s.container(ctx, doc.container)

@@ -9,10 +9,10 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// feedReader reads the change feed of a container page by page, each page at another server, while the
+// changeFeedReader reads the change feed of a container page by page, each page at another server, while the
 // container is written and its ranges are split. It must receive the last version of each document that
 // exists in the end, and the versions of a document in their order.
-type feedReader struct {
+type changeFeedReader struct {
 	name      string // of the client
 	container string
 	position  string         // after which the next page begins
@@ -21,7 +21,7 @@ type feedReader struct {
 
 // followFeed reads the change feed of a container until ctx ends.
 func (d *documentHistories) followFeed(ctx context.Context, c *client) {
-	f := &feedReader{name: c.name, container: containers[c.rng.IntN(len(containers))],
+	f := &changeFeedReader{name: c.name, container: containers[c.rng.IntN(len(containers))],
 		seen: make(map[docKey]int)}
 	d.mu.Lock()
 	d.feeds = append(d.feeds, f)
@@ -32,7 +32,7 @@ func (d *documentHistories) followFeed(ctx context.Context, c *client) {
 }
 
 // readFeed reads one page. more reports whether there may be another one.
-func (d *documentHistories) readFeed(c *client, f *feedReader) (more bool) {
+func (d *documentHistories) readFeed(c *client, f *changeFeedReader) (more bool) {
 	var page store.ChangesPage
 	req := store.ChangesRequest{MaxItems: 1 + c.rng.IntN(10), Start: store.ChangesStart{After: f.position}}
 	err, lost := c.call("feed of "+f.container, func(ctx context.Context, s *server) error {
@@ -60,7 +60,7 @@ func (d *documentHistories) readFeed(c *client, f *feedReader) (more bool) {
 }
 
 // receiveChange checks one change of a page and records it.
-func (d *documentHistories) receiveChange(f *feedReader, item store.Item) {
+func (d *documentHistories) receiveChange(f *changeFeedReader, item store.Item) {
 	var one storedDocument
 	if err := json.Unmarshal(item.Body(), &one); err != nil {
 		d.w.violate("the feed of %s contains %s", f.container, item.Body())

@@ -22,7 +22,7 @@ const (
 )
 
 // finish ends all disturbances and checks that nothing was lost.
-func (w *RunState) finish(ctx context.Context, rng *rand.Rand) {
+func (w *RunningSimulation) finish(ctx context.Context, rng *rand.Rand) {
 	w.data.Thaw()
 	w.data.Recover()
 	w.data.Calm()
@@ -50,14 +50,14 @@ func (w *RunState) finish(ctx context.Context, rng *rand.Rand) {
 	}
 }
 
-func (w *RunState) sleep(d time.Duration) {
+func (w *RunningSimulation) sleep(d time.Duration) {
 	alarm, stop := w.clock.After(d)
 	defer stop()
 	<-alarm
 }
 
 // check runs the checks of package store and queue on everything that is stored.
-func (w *RunState) check(ctx context.Context, s *server) {
+func (w *RunningSimulation) check(ctx context.Context, s *server) {
 	report := func(err error) bool {
 		w.violate("%s finds: %v", s.name, err)
 		return true

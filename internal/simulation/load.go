@@ -22,7 +22,7 @@ type LoadConfig struct {
 	Ranges   int // of the container
 	Clients  int // of each server
 	Delay    time.Duration
-	Load     database.OperationTimes
+	Load     database.OperationDurations
 	Duration time.Duration // simulated
 }
 
@@ -44,7 +44,7 @@ type LoadReport struct {
 func Measure(c LoadConfig) (LoadReport, error) {
 	m := &loadMeasurementRun{c: c}
 	network := database.NetworkConditions{MinDelay: c.Delay, MaxDelay: c.Delay + c.Delay/50}
-	w := &RunState{config: Config{Seed: c.Seed, Ranges: c.Ranges}, clock: ttl.SystemClock{}}
+	w := &RunningSimulation{config: Config{Seed: c.Seed, Ranges: c.Ranges}, clock: ttl.SystemClock{}}
 	w.begin, w.held.issued = w.clock.Now(), make(map[string]uint64)
 	w.data = database.New(database.Options{Clock: w.clock, Seed: c.Seed, Network: network, Load: c.Load})
 	ctx := context.Background()
@@ -101,7 +101,7 @@ func (m *loadMeasurementRun) prepare(ctx context.Context, servers []*server) err
 	return nil
 }
 
-func (m *loadMeasurementRun) run(ctx context.Context, w *RunState) LoadReport {
+func (m *loadMeasurementRun) run(ctx context.Context, w *RunningSimulation) LoadReport {
 	work, stop := context.WithTimeout(ctx, m.c.Duration)
 	defer stop()
 	before, began := w.data.Stats(), w.now()
@@ -131,7 +131,8 @@ func (m *loadMeasurementRun) run(ctx context.Context, w *RunState) LoadReport {
 }
 
 // create creates documents until ctx ends.
-func (m *loadMeasurementRun) create(ctx context.Context, w *RunState, con *store.Container, client int) {
+func (m *loadMeasurementRun) create(ctx context.Context, w *RunningSimulation, con *store.Container,
+	client int) {
 	for n := 0; ctx.Err() == nil; n++ {
 		pk := fmt.Sprintf("p%d", (client*7919+n*104729)%100003)
 		body := fmt.Appendf(nil,

@@ -17,7 +17,7 @@ func measure(t *testing.T, servers, ranges int, d time.Duration) (r simulation.L
 		var err error
 		r, err = simulation.Measure(simulation.LoadConfig{Seed: 1, Servers: servers, Ranges: ranges,
 			Clients: 16, Delay: 250 * time.Microsecond, Duration: d,
-			Load: database.OperationTimes{Commit: 2 * time.Millisecond, Cores: 8,
+			Load: database.OperationDurations{Commit: 2 * time.Millisecond, Cores: 8,
 				Row: 10 * time.Microsecond}})
 		if err != nil {
 			t.Fatal(err)

@@ -23,7 +23,7 @@ const lockDuration = 10 * time.Second
 
 // messageHistories has the histories of all messages, as known to the clients.
 type messageHistories struct {
-	w  *RunState
+	w  *RunningSimulation
 	mu sync.Mutex // guards the following fields and the histories
 	of map[string]*messageHistory
 	// sessions maps a session to its messages, in the order in which they were sent.
@@ -70,7 +70,7 @@ func (h *heldLock) end() int64 {
 // sessionHolder is a receiver that has locked a session, with the time of that lock.
 type sessionHolder struct{ heldLock }
 
-func (m *messageHistories) init(w *RunState) {
+func (m *messageHistories) init(w *RunningSimulation) {
 	m.w, m.of = w, make(map[string]*messageHistory)
 	m.sessions, m.holders = make(map[string][]*messageHistory), make(map[string][]*sessionHolder)
 }
@@ -181,8 +181,8 @@ func (m *messageHistories) receive(ctx context.Context, c *client) {
 
 // deliver checks a message that was received, by a receive that began at start, and records its lock. by
 // is the holder of the session of the message, or nil if the queue has no sessions.
-func (m *messageHistories) deliver(d *queue.Delivery, start time.Time, by *sessionHolder) (*messageHistory,
-	*heldLock) {
+func (m *messageHistories) deliver(d *queue.Delivery, start time.Time,
+	by *sessionHolder) (*messageHistory, *heldLock) {
 	body, _ := d.Message.Data()
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -27,7 +27,7 @@ type server struct {
 }
 
 // newServer opens a server. It fails if the database does not respond.
-func (w *RunState) newServer(ctx context.Context, rng *rand.Rand) (*server, error) {
+func (w *RunningSimulation) newServer(ctx context.Context, rng *rand.Rand) (*server, error) {
 	s := &server{name: fmt.Sprintf("server-%d", w.servers.next()), ends: make(chan struct{})}
 	m := &machineClock{base: w.clock, since: w.clock.Now(), deaf: w.config.DeafTo,
 		offset: time.Duration(rng.Int64N(int64(2*time.Hour))) - time.Hour,

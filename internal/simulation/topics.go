@@ -20,7 +20,7 @@ const maxSubscriptions = 6
 // meanwhile. A message whose send was acknowledged must be, once, in each subscription whose creation was
 // acknowledged before the send began.
 type topicHistory struct {
-	w             *RunState
+	w             *RunningSimulation
 	mu            sync.Mutex // guards the following fields
 	messages      []*topicMessage
 	subscriptions []*topicSubscription

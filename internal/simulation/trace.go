@@ -9,12 +9,12 @@ import (
 )
 
 // timed formats a line of the trace: the simulated time in seconds, and a text.
-func (w *RunState) timed(format string, args ...any) string {
+func (w *RunningSimulation) timed(format string, args ...any) string {
 	return fmt.Sprintf("%12.6f ", w.now().Sub(w.begin).Seconds()) + fmt.Sprintf(format, args...)
 }
 
 // trace adds a line to the trace of the simulation.
-func (w *RunState) trace(format string, args ...any) {
+func (w *RunningSimulation) trace(format string, args ...any) {
 	line := w.timed(format, args...)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -23,14 +23,14 @@ func (w *RunState) trace(format string, args ...any) {
 
 // traceLocked adds a line to the trace, which the result of the simulation contains, and writes it to
 // config.Steps, if that is set. The caller holds mu.
-func (w *RunState) traceLocked(line string) {
+func (w *RunningSimulation) traceLocked(line string) {
 	w.lines = append(w.lines, line)
 	w.writeStepLocked(line)
 }
 
 // step writes a line with the current time to the log of the simulation's steps, Config.Steps, if there is
 // one.
-func (w *RunState) step(format string, args ...any) {
+func (w *RunningSimulation) step(format string, args ...any) {
 	if w.config.Steps == nil {
 		return
 	}
@@ -41,7 +41,7 @@ func (w *RunState) step(format string, args ...any) {
 }
 
 // writeStepLocked writes a line to the log of the simulation's steps, Config.Steps. The caller holds mu.
-func (w *RunState) writeStepLocked(line string) {
+func (w *RunningSimulation) writeStepLocked(line string) {
 	if w.config.Steps != nil {
 		_, _ = io.WriteString(w.config.Steps, line+"\n") // lost lines do not change the simulation
 	}
@@ -49,7 +49,7 @@ func (w *RunState) writeStepLocked(line string) {
 
 // exchanged records a request of a server to the database: the server, the operation, the first key, the
 // number and a hash of all keys, the version of the data, and the error.
-func (w *RunState) exchanged(x database.Exchange) {
+func (w *RunningSimulation) exchanged(x database.Exchange) {
 	if w.config.Steps == nil {
 		return
 	}
@@ -67,7 +67,7 @@ func (w *RunState) exchanged(x database.Exchange) {
 }
 
 // commitStep records a commit with the LSNs that it took.
-func (w *RunState) commitStep(c database.Commit) {
+func (w *RunningSimulation) commitStep(c database.Commit) {
 	for _, l := range c.LSNs {
 		w.step("%s has committed %x from %d to %d", c.Server, l.Scope, l.First, l.Next)
 	}

@@ -28,7 +28,7 @@ type Config struct {
 	Sessions int           // clients that send and receive in sessions
 	Topics   int           // clients that send to a topic; one more creates its subscriptions
 	Network  database.NetworkConditions
-	Load     database.OperationTimes
+	Load     database.OperationDurations
 	Defects  database.InjectedDefects
 	Chaos    time.Duration // the mean time between two disturbances; 0: none
 	FailFast bool          // end at the first violation, without the checks at the end
@@ -47,8 +47,8 @@ type Report struct {
 	Servers    int // that were started
 }
 
-// RunState is the state of a running simulation: its database, servers and clients.
-type RunState struct {
+// RunningSimulation is the state of a running simulation: its database, servers and clients.
+type RunningSimulation struct {
 	config  Config
 	clock   ttl.Clock
 	begin   time.Time
@@ -57,7 +57,7 @@ type RunState struct {
 	docs    documentHistories
 	queues  messageHistories
 	topics  topicHistory
-	held    leaseHolderAndNextLSNs
+	held    leaseHolderAndLSNTracker
 
 	mu         sync.Mutex // guards the following fields
 	operations int
@@ -68,7 +68,7 @@ type RunState struct {
 
 // Run runs a simulation. It must be called in a bubble of testing/synctest, whose time is the simulated time.
 func Run(c Config) Report {
-	w := &RunState{config: c, clock: ttl.SystemClock{}}
+	w := &RunningSimulation{config: c, clock: ttl.SystemClock{}}
 	w.begin = w.clock.Now()
 	w.held.issued = make(map[string]uint64)
 	w.docs.init(w)
@@ -81,7 +81,7 @@ func Run(c Config) Report {
 		Database: w.data.Stats(), Servers: w.servers.started}
 }
 
-func (w *RunState) run() {
+func (w *RunningSimulation) run() {
 	ctx := context.Background()
 	rng := rand.New(rand.NewPCG(w.config.Seed, 0))
 	if err := w.prepare(ctx, rng); err != nil {
@@ -111,7 +111,7 @@ func (w *RunState) run() {
 }
 
 // prepare starts the servers and creates containers and queues.
-func (w *RunState) prepare(ctx context.Context, rng *rand.Rand) error {
+func (w *RunningSimulation) prepare(ctx context.Context, rng *rand.Rand) error {
 	s, err := w.newServer(ctx, rng)
 	if err != nil {
 		return err
@@ -129,7 +129,7 @@ func (w *RunState) prepare(ctx context.Context, rng *rand.Rand) error {
 	return w.grow(ctx, w.config.Servers, rng)
 }
 
-func (w *RunState) startClients(ctx context.Context, wg *sync.WaitGroup) {
+func (w *RunningSimulation) startClients(ctx context.Context, wg *sync.WaitGroup) {
 	n := uint64(0)
 	start := func(clients int, act func(context.Context, *client)) {
 		for range clients {
@@ -152,7 +152,7 @@ func (w *RunState) startClients(ctx context.Context, wg *sync.WaitGroup) {
 
 // client simulates a program that uses the servers.
 type client struct {
-	w    *RunState
+	w    *RunningSimulation
 	name string
 	rng  *rand.Rand
 	made int // number of names that the client has used so far
@@ -188,17 +188,17 @@ func (c *client) think(ctx context.Context, mean time.Duration) bool {
 	return ctx.Err() == nil
 }
 
-func (w *RunState) count() {
+func (w *RunningSimulation) count() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.operations++
 }
 
 // now returns the time of the database.
-func (w *RunState) now() time.Time { return w.clock.Now() }
+func (w *RunningSimulation) now() time.Time { return w.clock.Now() }
 
 // violate records a violation of an invariant.
-func (w *RunState) violate(format string, args ...any) {
+func (w *RunningSimulation) violate(format string, args ...any) {
 	line := w.timed(format, args...)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -212,7 +212,7 @@ func (w *RunState) violate(format string, args ...any) {
 }
 
 // committed checks a commit of the database: no LSN is issued twice.
-func (w *RunState) committed(c database.Commit) {
+func (w *RunningSimulation) committed(c database.Commit) {
 	w.held.mu.Lock()
 	defer w.held.mu.Unlock()
 	w.commitStep(c)

@@ -28,7 +28,7 @@ func (t *Telemetry) messageInstruments(m metric.Meter) (err error) {
 var operationTypes = map[string]string{"send": "send", "receive": "receive", "settle": "settle"}
 
 // Message records an operation on messages over AMQP: a span, the duration and the number of messages.
-func (t *Telemetry) Message(o bus.Observation) {
+func (t *Telemetry) Message(o bus.ObservedMessageOperation) {
 	few := []attribute.KeyValue{attribute.String("messaging.system", "servicebus"),
 		attribute.String("messaging.operation.name", o.Operation),
 		attribute.String("messaging.destination.name", o.Entity)}

@@ -35,7 +35,7 @@ func (t *Telemetry) instruments(m metric.Meter) (err error) {
 var untraced = map[string]bool{"_mayfly/livez": true, "_mayfly/readyz": true, "_mayfly/metrics": true}
 
 // Request records a finished request: a span, the duration and the charge.
-func (t *Telemetry) Request(o httpapi.Observation) {
+func (t *Telemetry) Request(o httpapi.ObservedRequest) {
 	if untraced[o.Own] {
 		return
 	}
@@ -82,7 +82,7 @@ func (t *Telemetry) Request(o httpapi.Observation) {
 }
 
 // places returns the attributes for the database and the container of a request.
-func places(o *httpapi.Observation) (list []attribute.KeyValue) {
+func places(o *httpapi.ObservedRequest) (list []attribute.KeyValue) {
 	if o.Database != "" {
 		list = append(list, attribute.String("db.namespace", o.Database))
 	}

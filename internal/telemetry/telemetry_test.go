@@ -53,16 +53,16 @@ func TestRequest(t *testing.T) {
 	c := collector.New(t)
 	o := open(t, telemetry.Settings{Endpoint: c.URL})
 	head := http.Header{"Traceparent": {"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}}
-	o.Request(httpapi.Observation{Header: head, Method: "POST", Began: began,
+	o.Request(httpapi.ObservedRequest{Header: head, Method: "POST", Began: began,
 		Ended: began.Add(30 * time.Millisecond), Operation: "create_item", Database: "shop",
 		Container: "carts", Status: 201, Charge: 6.5, Activity: "a-1"})
-	o.Request(httpapi.Observation{Method: "GET", Began: began, Ended: began.Add(time.Second),
+	o.Request(httpapi.ObservedRequest{Method: "GET", Began: began, Ended: began.Add(time.Second),
 		Operation: "read_item", Database: "shop", Container: "carts", Status: 503, Substatus: 21008,
 		Fault: "f1"})
-	o.Request(httpapi.Observation{Method: "BREW", Began: began, Ended: began, Own: "_mayfly/clock",
+	o.Request(httpapi.ObservedRequest{Method: "BREW", Began: began, Ended: began, Own: "_mayfly/clock",
 		Status: 405})
 	for _, path := range []string{"_mayfly/livez", "_mayfly/readyz", "_mayfly/metrics"} {
-		o.Request(httpapi.Observation{Method: "GET", Began: began, Ended: began, Own: path, Status: 200})
+		o.Request(httpapi.ObservedRequest{Method: "GET", Began: began, Ended: began, Own: path, Status: 200})
 	}
 	end(t, o)
 
@@ -112,7 +112,7 @@ func TestMetricsOfAbsentContainers(t *testing.T) {
 	c := collector.New(t)
 	o := open(t, telemetry.Settings{Endpoint: c.URL})
 	for _, id := range []string{"a", "b", "c"} {
-		o.Request(httpapi.Observation{Method: "GET", Began: began, Ended: began, Operation: "read_item",
+		o.Request(httpapi.ObservedRequest{Method: "GET", Began: began, Ended: began, Operation: "read_item",
 			Database: "d", Container: id, Status: 404})
 	}
 	end(t, o)
@@ -178,7 +178,7 @@ func TestSettings(t *testing.T) {
 func TestNoCollector(t *testing.T) {
 	o := open(t, telemetry.Settings{Endpoint: "http://127.0.0.1:1"})
 	for range 10_000 {
-		o.Request(httpapi.Observation{Method: "GET", Began: began, Ended: began, Status: 200})
+		o.Request(httpapi.ObservedRequest{Method: "GET", Began: began, Ended: began, Status: 200})
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -192,9 +192,10 @@ func TestNoCollector(t *testing.T) {
 func TestMessage(t *testing.T) {
 	c := collector.New(t)
 	o := open(t, telemetry.Settings{Endpoint: c.URL})
-	o.Message(bus.Observation{Operation: "send", Entity: "orders", Messages: 3, Began: began,
+	o.Message(bus.ObservedMessageOperation{Operation: "send", Entity: "orders", Messages: 3, Began: began,
 		Ended: began.Add(time.Millisecond)})
-	o.Message(bus.Observation{Operation: "settle", Entity: "orders", Messages: 2, Began: began, Ended: began,
+	o.Message(bus.ObservedMessageOperation{Operation: "settle", Entity: "orders", Messages: 2, Began: began,
+		Ended:  began,
 		Failed: 1, Condition: "com.microsoft:message-lock-lost"})
 	end(t, o)
 	got := collector.Attributes(c.Span("send orders").GetAttributes())

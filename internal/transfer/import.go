@@ -50,7 +50,7 @@ type importer struct {
 
 	// exists is called for a document that cannot be created because of a conflict. It reports whether the
 	// server has the document already. If exists is nil, such a document counts as refused.
-	exists   func(ctx context.Context, client *http.Client, document []byte) (documentPresence, error)
+	exists   func(ctx context.Context, client *http.Client, document []byte) (existingDocumentMatch, error)
 	identity string // identity of the container, if it is checked
 }
 

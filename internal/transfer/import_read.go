@@ -84,12 +84,12 @@ func openDocuments(in io.Reader, name, format string, text []string) (docs docum
 	}
 	switch format {
 	case "csv":
-		part := &documentLimitReader{in: raw}
+		part := &documentSizeLimitReader{in: raw}
 		rows := csv.NewReader(part)
 		rows.ReuseRecord = true
 		return &csvRowSource{part: part, rows: rows, text: text}, close, nil
 	case "json":
-		part := &documentLimitReader{in: raw}
+		part := &documentSizeLimitReader{in: raw}
 		lines := &lineStartRecorder{in: part, starts: []int64{0}, first: 1}
 		return &jsonArraySource{part: part, lines: lines, decoder: json.NewDecoder(lines)}, close, nil
 	}
@@ -115,17 +115,17 @@ func firstByte(r *bufio.Reader) byte {
 // errTooLong reports a document that is longer than maxImportLine.
 var errTooLong = fmt.Errorf("it is longer than %d bytes", maxImportLine)
 
-// documentLimitReader limits how much is read for one document, row or element. Without it, a CSV reader
+// documentSizeLimitReader limits how much is read for one document, row or element. Without it, a CSV reader
 // would keep the rest of a file in memory after a quote that is not closed.
-type documentLimitReader struct {
+type documentSizeLimitReader struct {
 	in   io.Reader
 	left int
 }
 
 // begins allows the bytes of one more document, row or element to be read, and some more for reading ahead.
-func (p *documentLimitReader) begins() { p.left = maxImportLine + 1<<16 }
+func (p *documentSizeLimitReader) begins() { p.left = maxImportLine + 1<<16 }
 
-func (p *documentLimitReader) Read(to []byte) (int, error) {
+func (p *documentSizeLimitReader) Read(to []byte) (int, error) {
 	if p.left == 0 {
 		return 0, errTooLong
 	}
@@ -196,7 +196,7 @@ func (l *lineStartRecorder) place(offset int64) tree.FilePosition {
 
 // jsonArraySource reads the elements of a JSON array. Only one of them is in memory at a time.
 type jsonArraySource struct {
-	part    *documentLimitReader
+	part    *documentSizeLimitReader
 	lines   *lineStartRecorder
 	decoder *json.Decoder
 	begun   bool
@@ -265,7 +265,7 @@ const maxColumnLevels = 128
 // cell that is valid JSON has that value, unless its column is the id or in text. Any other cell is a
 // string; an empty cell is no member.
 type csvRowSource struct {
-	part    *documentLimitReader
+	part    *documentSizeLimitReader
 	rows    *csv.Reader
 	text    []string // columns whose cells are always strings
 	columns []string

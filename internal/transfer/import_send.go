@@ -301,7 +301,7 @@ func (i *importer) try(ctx context.Context, client *http.Client, r *importReques
 		body = append(body, r.lines[at].body...)
 	}
 	body = fmt.Appendf(body, `],"create":%t}`, i.create)
-	req, err := i.Request(ctx, "_mayfly/dbs/{db}/colls/{coll}/import", cli.RawJSON(body))
+	req, err := i.Request(ctx, "_mayfly/dbs/{db}/colls/{coll}/import", cli.RawJSONRequestBody(body))
 	if err != nil {
 		return nil, err
 	}

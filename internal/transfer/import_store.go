@@ -221,7 +221,7 @@ func (s *seedImport) part(ctx context.Context, part documentsInFile) error {
 		if err != nil {
 			return err
 		}
-		one.exists = func(ctx context.Context, client *http.Client, document []byte) (documentPresence,
+		one.exists = func(ctx context.Context, client *http.Client, document []byte) (existingDocumentMatch,
 			error) {
 			return one.isThere(ctx, client, &container, document)
 		}
@@ -264,11 +264,11 @@ func (d *seedDocumentSource) Next() (tree.FilePosition, []byte, error) {
 	return one.Place, one.Text, nil
 }
 
-// documentPresence is whether the server has a document: not, the same, or another one with its id.
-type documentPresence int
+// existingDocumentMatch is whether the server has a document: not, the same, or another one with its id.
+type existingDocumentMatch int
 
 const (
-	absent documentPresence = iota
+	absent existingDocumentMatch = iota
 	another
 	same
 )
@@ -276,7 +276,7 @@ const (
 // isThere says whether the server has a document with the same id and partition key, and whether it is the
 // same. If the file gives its time of writing (_mayfly.timestamp), only one with that time is the same.
 func (i *importer) isThere(ctx context.Context, client *http.Client, container *cli.ContainerDefinition,
-	document []byte) (documentPresence, error) {
+	document []byte) (existingDocumentMatch, error) {
 	body, asked, err := store.ParseImport(document)
 	if err != nil {
 		return absent, err

@@ -224,9 +224,9 @@ type Subquery struct {
 	Query *Query
 }
 
-// Placeholder is {name}, a gap in a rewritten query that the client replaces by text before it sends the
-// query. If the placeholder OrderByFilter is not replaced, it stands for true.
-type Placeholder struct {
+// RewrittenQueryPlaceholder is {name}, a gap in a rewritten query that the client replaces by text before it
+// sends the query. If the placeholder OrderByFilter is not replaced, it stands for true.
+type RewrittenQueryPlaceholder struct {
 	TextSpan
 	Name string // without the braces
 }
@@ -234,24 +234,24 @@ type Placeholder struct {
 // OrderByFilter is the Name of the placeholder that clients replace by the filter that resumes an ORDER BY.
 const OrderByFilter = "documentdb-formattableorderbyquery-filter"
 
-func (*Literal) expr()       {}
-func (*Parameter) expr()     {}
-func (*Ident) expr()         {}
-func (*MemberExpr) expr()    {}
-func (*IndexExpr) expr()     {}
-func (*Unary) expr()         {}
-func (*Binary) expr()        {}
-func (*Logical) expr()       {}
-func (*Coalesce) expr()      {}
-func (*Conditional) expr()   {}
-func (*Between) expr()       {}
-func (*InExpr) expr()        {}
-func (*Like) expr()          {}
-func (*Call) expr()          {}
-func (*ArrayLiteral) expr()  {}
-func (*ObjectLiteral) expr() {}
-func (*Subquery) expr()      {}
-func (*Placeholder) expr()   {}
+func (*Literal) expr()                   {}
+func (*Parameter) expr()                 {}
+func (*Ident) expr()                     {}
+func (*MemberExpr) expr()                {}
+func (*IndexExpr) expr()                 {}
+func (*Unary) expr()                     {}
+func (*Binary) expr()                    {}
+func (*Logical) expr()                   {}
+func (*Coalesce) expr()                  {}
+func (*Conditional) expr()               {}
+func (*Between) expr()                   {}
+func (*InExpr) expr()                    {}
+func (*Like) expr()                      {}
+func (*Call) expr()                      {}
+func (*ArrayLiteral) expr()              {}
+func (*ObjectLiteral) expr()             {}
+func (*Subquery) expr()                  {}
+func (*RewrittenQueryPlaceholder) expr() {}
 
 // UnaryOp is the operator of a Unary.
 type UnaryOp uint8

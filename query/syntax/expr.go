@@ -209,7 +209,7 @@ func (p *parser) primary() Expr {
 		return &Parameter{t.TextSpan, t.text}
 	case placeholder:
 		p.next()
-		return &Placeholder{t.TextSpan, t.text[1 : len(t.text)-1]}
+		return &RewrittenQueryPlaceholder{t.TextSpan, t.text[1 : len(t.text)-1]}
 	case word:
 		p.next()
 		if p.is("(") {

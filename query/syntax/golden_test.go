@@ -19,7 +19,7 @@ import (
 //
 // With the flag lenient they are parsed by ParseLenient, with the flag condition by ParseCondition.
 func TestGolden(t *testing.T) {
-	datatest.Walk(t, "testdata", func(t *testing.T, c *datatest.Case) string {
+	datatest.Walk(t, "testdata", func(t *testing.T, c *datatest.TestFileCommand) string {
 		text := strings.TrimSuffix(c.Input, "\n")
 		var out strings.Builder
 		switch c.Cmd {
@@ -58,7 +58,7 @@ func TestGolden(t *testing.T) {
 	})
 }
 
-func parse(c *datatest.Case, text string) (*Query, error) {
+func parse(c *datatest.TestFileCommand, text string) (*Query, error) {
 	switch {
 	case c.Flag("condition"):
 		return ParseCondition(text)
@@ -68,7 +68,7 @@ func parse(c *datatest.Case, text string) (*Query, error) {
 	return Parse(text)
 }
 
-func describe(t *testing.T, c *datatest.Case, text string) string {
+func describe(t *testing.T, c *datatest.TestFileCommand, text string) string {
 	_, err := parse(c, text)
 	wantError(t, c.Pos, text, err)
 	var e *Error

@@ -236,7 +236,7 @@ func (p *printer) expr(e Expr) {
 	case *Subquery:
 		p.print([...]string{Scalar: "", Exists: "EXISTS", Array: "ARRAY"}[e.Kind])
 		p.subquery(e.Query)
-	case *Placeholder:
+	case *RewrittenQueryPlaceholder:
 		p.placeholder(e)
 	}
 }
@@ -347,7 +347,7 @@ func (p *printer) object(o *ObjectLiteral) {
 
 // placeholder prints the filter of ORDER BY in parentheses, since clients replace it by an expression with
 // OR.
-func (p *printer) placeholder(h *Placeholder) {
+func (p *printer) placeholder(h *RewrittenQueryPlaceholder) {
 	if h.Name == OrderByFilter {
 		p.print("({", h.Name, "})")
 	} else {

@@ -17,7 +17,8 @@ func TestPrintUnparsedNodes(t *testing.T) {
 		e    Expr
 		want string
 	}{
-		{and(and(c, &Placeholder{Name: OrderByFilter}), c), "((c AND ({" + OrderByFilter + "})) AND c)"},
+		{and(and(c, &RewrittenQueryPlaceholder{Name: OrderByFilter}), c),
+			"((c AND ({" + OrderByFilter + "})) AND c)"},
 		{&Unary{Op: Neg, X: literal("-5")}, "- -5"},
 		{&MemberExpr{X: literal("-5"), Name: "a"}, "(-5).a"},
 		{literal("-1.50"), "-1.5"},

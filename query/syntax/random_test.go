@@ -142,7 +142,8 @@ func (g treeGenerator) leaf() Expr {
 	case 1:
 		return &Parameter{Name: "@" + g.name()}
 	case 2:
-		return &Placeholder{Name: rapid.SampledFrom([]string{OrderByFilter, "documentdb-x-0"}).Draw(g.t,
+		return &RewrittenQueryPlaceholder{Name: rapid.SampledFrom([]string{OrderByFilter,
+			"documentdb-x-0"}).Draw(g.t,
 			"placeholder")}
 	case 3:
 		return &Literal{Value: jsondoc.StringValue(g.text())}

@@ -71,7 +71,7 @@ func ownFields(n Node) string {
 		return fmt.Sprintf("%q", n.Keys)
 	case *Subquery:
 		return fmt.Sprint(n.Kind)
-	case *Placeholder:
+	case *RewrittenQueryPlaceholder:
 		return n.Name
 	}
 	return ""

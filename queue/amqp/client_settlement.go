@@ -7,10 +7,10 @@ import (
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
 )
 
-// clientSettlement is a client's settlement that waits to be passed to the source.
-type clientSettlement struct {
+// pendingClientSettlement is a client's settlement that waits to be passed to the source.
+type pendingClientSettlement struct {
 	Settlement
-	processingDependencies
+	transactionOrderingConstraints
 	*outgoingDelivery
 	settledByClient bool // the client has settled the delivery and expects no response
 }
@@ -77,7 +77,7 @@ func (s *session) settleOne(id uint32, d *frame.Disposition) bool {
 	if out.joins = w.of; d.Settled {
 		out.forget()
 	}
-	l.settles = append(l.settles, clientSettlement{Settlement{out.tag, d.State}, w, out, d.Settled})
+	l.settles = append(l.settles, pendingClientSettlement{Settlement{out.tag, d.State}, w, out, d.Settled})
 	if !l.settling {
 		l.settling = true
 		l.pass(l.settleAll, l.settles[0].ready())
@@ -110,7 +110,7 @@ func (l *Link) settleAll() {
 		l.answers(list, states)
 		for i := range list {
 			_, joined := states[i].(*frame.Transactional)
-			c.finish(&list[i].processingDependencies, joined)
+			c.finish(&list[i].transactionOrderingConstraints, joined)
 		}
 		c.uncorkBusy()
 	}
@@ -119,7 +119,7 @@ func (l *Link) settleAll() {
 
 // nextSettles waits until the first settlement is ready, and removes the ready ones from the front of the
 // queue.
-func (l *Link) nextSettles() (list []clientSettlement) {
+func (l *Link) nextSettles() (list []pendingClientSettlement) {
 	l.s.c.await(l.whole, l.settles[0].ready)
 	n := 1
 	for n < len(l.settles) && l.settles[n].ready() {
@@ -131,7 +131,7 @@ func (l *Link) nextSettles() (list []clientSettlement) {
 
 // answers sends the results of settlements to the client. Consecutive accepted settlements are sent in one
 // frame.
-func (l *Link) answers(list []clientSettlement, states []frame.State) {
+func (l *Link) answers(list []pendingClientSettlement, states []frame.State) {
 	for i := 0; i < len(list); {
 		j := i + 1
 		if part, ok := states[i].(*frame.Transactional); ok {
@@ -160,7 +160,7 @@ func (l *Link) answers(list []clientSettlement, states []frame.State) {
 
 // provisional notifies the client that a transaction will settle the delivery. The delivery stays unsettled
 // until then.
-func (l *Link) provisional(s *clientSettlement, state *frame.Transactional) {
+func (l *Link) provisional(s *pendingClientSettlement, state *frame.Transactional) {
 	s.busy--
 	if s.settledByClient || !l.acceptsFrames() {
 		return

@@ -37,7 +37,7 @@ func dial(t *testing.T, h Handler) *testClient {
 	t.Helper()
 	near, far := net.Pipe()
 	return serve(t, near, far, Options{ContainerID: "server",
-		Connect: func(context.Context, Peer) Handler { return h }})
+		Connect: func(context.Context, ClientInfo) Handler { return h }})
 }
 
 // serve starts a server on the end far of a connection, and returns a client that uses the end near.
@@ -201,37 +201,37 @@ func (c *testClient) detached(want string) {
 	}
 }
 
-// fixedHandler is a Handler that responds to every attach with the same AcceptedLink and error.
-type fixedHandler struct {
+// fixedAttachResponseHandler is a Handler that responds to every attach with the same AcceptedLink and error.
+type fixedAttachResponseHandler struct {
 	answer AcceptedLink
 	err    error
 	waits  bool
 }
 
-func (*fixedHandler) Attaching(*Link, *frame.Attach) {}
+func (*fixedAttachResponseHandler) Attaching(*Link, *frame.Attach) {}
 
-func (n *fixedHandler) Attach(context.Context, *Link, *frame.Attach) (AcceptedLink, error) {
+func (n *fixedAttachResponseHandler) Attach(context.Context, *Link, *frame.Attach) (AcceptedLink, error) {
 	return n.answer, n.err
 }
 
-func (*fixedHandler) Authorized() bool { return true }
+func (*fixedAttachResponseHandler) Authorized() bool { return true }
 
-func (n *fixedHandler) MayWait() bool { return n.waits }
+func (n *fixedAttachResponseHandler) MayWait() bool { return n.waits }
 
-func (*fixedHandler) Closed() {}
+func (*fixedAttachResponseHandler) Closed() {}
 
-// channelSink is a MessageSink that accepts all messages and sends them to the channel got.
-type channelSink struct {
+// channelMessageSink is a MessageSink that accepts all messages and sends them to the channel got.
+type channelMessageSink struct {
 	got  chan IncomingMessage
 	hold chan struct{} // until it is closed nothing is accepted; nil: it does not wait
 	gone chan struct{}
 }
 
-func newChannelSink() *channelSink {
-	return &channelSink{got: make(chan IncomingMessage, 100), gone: make(chan struct{}, 10)}
+func newChannelSink() *channelMessageSink {
+	return &channelMessageSink{got: make(chan IncomingMessage, 100), gone: make(chan struct{}, 10)}
 }
 
-func (s *channelSink) Transfer(_ context.Context, list []IncomingMessage) []frame.State {
+func (s *channelMessageSink) Transfer(_ context.Context, list []IncomingMessage) []frame.State {
 	if s.hold != nil {
 		<-s.hold
 	}
@@ -243,18 +243,18 @@ func (s *channelSink) Transfer(_ context.Context, list []IncomingMessage) []fram
 	return states
 }
 
-func (s *channelSink) Detached() { s.gone <- struct{}{} }
+func (s *channelMessageSink) Detached() { s.gone <- struct{}{} }
 
-// channelSource is a MessageSource that provides the messages from the channel out, one at a time.
-type channelSource struct {
+// channelMessageSource is a MessageSource that provides the messages from the channel out, one at a time.
+type channelMessageSource struct {
 	out     chan OutgoingMessage
 	back    chan OutgoingMessage
 	settled chan Settlement
 	gone    chan struct{}
 }
 
-func newChannelSource(texts ...string) *channelSource {
-	s := &channelSource{out: make(chan OutgoingMessage, 100), back: make(chan OutgoingMessage, 100),
+func newChannelSource(texts ...string) *channelMessageSource {
+	s := &channelMessageSource{out: make(chan OutgoingMessage, 100), back: make(chan OutgoingMessage, 100),
 		settled: make(chan Settlement, 100), gone: make(chan struct{}, 10)}
 	for _, text := range texts {
 		s.out <- OutgoingMessage{Tag: []byte(text), Payload: []byte(text)}
@@ -262,7 +262,7 @@ func newChannelSource(texts ...string) *channelSource {
 	return s
 }
 
-func (s *channelSource) Receive(ctx context.Context, _ int, wait bool) ([]OutgoingMessage, error) {
+func (s *channelMessageSource) Receive(ctx context.Context, _ int, wait bool) ([]OutgoingMessage, error) {
 	select {
 	case m := <-s.out:
 		return []OutgoingMessage{m}, nil
@@ -279,13 +279,13 @@ func (s *channelSource) Receive(ctx context.Context, _ int, wait bool) ([]Outgoi
 	}
 }
 
-func (s *channelSource) Release(list []OutgoingMessage) {
+func (s *channelMessageSource) Release(list []OutgoingMessage) {
 	for _, m := range list {
 		s.back <- m
 	}
 }
 
-func (s *channelSource) Settle(_ context.Context, list []Settlement) []frame.State {
+func (s *channelMessageSource) Settle(_ context.Context, list []Settlement) []frame.State {
 	states := make([]frame.State, len(list))
 	for i := range list {
 		s.settled <- list[i]
@@ -294,4 +294,4 @@ func (s *channelSource) Settle(_ context.Context, list []Settlement) []frame.Sta
 	return states
 }
 
-func (s *channelSource) Detached() { s.gone <- struct{}{} }
+func (s *channelMessageSource) Detached() { s.gone <- struct{}{} }

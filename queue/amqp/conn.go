@@ -125,9 +125,9 @@ func Serve(ctx context.Context, raw net.Conn, o Options) error {
 	return err
 }
 
-// openRequest holds what a client has sent when it connects, up to and including its open frame.
-type openRequest struct {
-	peer    Peer
+// clientHandshake holds what a client has sent when it connects, up to and including its open frame.
+type clientHandshake struct {
+	peer    ClientInfo
 	request *frame.Open
 }
 
@@ -145,8 +145,8 @@ func ignoreClient(err error) error {
 
 // open processes the protocol headers, the security layer and the client's open. It returns nil if the
 // client was rejected.
-func (c *conn) open() (*openRequest, error) {
-	o := &openRequest{}
+func (c *conn) open() (*clientHandshake, error) {
+	o := &clientHandshake{}
 	h, err := c.r.ProtocolHeader()
 	if err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 // TestHeaders checks that the server answers an unknown protocol header with its own header, and closes
 // the connection.
 func TestHeaders(t *testing.T) {
-	c := dial(t, &fixedHandler{})
+	c := dial(t, &fixedAttachResponseHandler{})
 	c.header(frame.ProtocolHeader{'A', 'M', 'Q', 'P', 0, 0, 9, 1}, frame.HeaderSASL())
 	c.closed()
 }
@@ -21,7 +21,7 @@ func TestSASL(t *testing.T) {
 	for mechanism, want := range map[string]uint8{"ANONYMOUS": frame.SASLOK, "MSSBCBS": frame.SASLOK,
 		"PLAIN": frame.SASLAuth, "CRAM-MD5": frame.SASLAuth} {
 		t.Run(mechanism, func(t *testing.T) {
-			c := dial(t, &fixedHandler{})
+			c := dial(t, &fixedAttachResponseHandler{})
 			c.header(frame.HeaderSASL(), frame.HeaderSASL())
 			if m := expect[*frame.SASLMechanisms](c); len(m.List) == 0 {
 				t.Error("the server has no mechanism")
@@ -48,7 +48,7 @@ func TestSASL(t *testing.T) {
 // and when the server stops.
 func TestConnection(t *testing.T) {
 	t.Run("no open", func(t *testing.T) {
-		c := dial(t, &fixedHandler{})
+		c := dial(t, &fixedAttachResponseHandler{})
 		c.header(frame.HeaderAMQP(), frame.HeaderAMQP())
 		c.send(0, &frame.Begin{})
 		expect[*frame.Open](c)
@@ -67,14 +67,14 @@ func TestConnection(t *testing.T) {
 			string(frame.CondInvalidField)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := opened(t, &fixedHandler{})
+			c := opened(t, &fixedAttachResponseHandler{})
 			c.send(s.channel, s.body)
 			c.failed(s.want)
 			c.closed()
 		})
 	}
 	t.Run("the client's close", func(t *testing.T) {
-		c := opened(t, &fixedHandler{})
+		c := opened(t, &fixedAttachResponseHandler{})
 		c.send(0, &frame.Close{})
 		if e := expect[*frame.Close](c).Error; e != nil {
 			t.Error(e)
@@ -82,13 +82,13 @@ func TestConnection(t *testing.T) {
 		c.closed()
 	})
 	t.Run("the server's end", func(t *testing.T) {
-		c := opened(t, &fixedHandler{})
+		c := opened(t, &fixedAttachResponseHandler{})
 		c.stop()
 		c.failed(string(frame.CondForced))
 		c.closed()
 	})
 	t.Run("no sense", func(t *testing.T) {
-		c := opened(t, &fixedHandler{})
+		c := opened(t, &fixedAttachResponseHandler{})
 		c.write([]byte{0, 0, 0, 9, 2, 0, 0, 0, 0xff})
 		c.failed(string(frame.CondDecode))
 		c.closed()

@@ -14,7 +14,7 @@ type partialMessage struct {
 // MessageSink.
 type arrivedMessage struct {
 	IncomingMessage
-	processingDependencies
+	transactionOrderingConstraints
 	id   uint32 // of the delivery
 	hold heldMemory
 }
@@ -93,7 +93,7 @@ func (l *Link) take(t *frame.Transfer, payload []byte) {
 	}
 	p.hold = l.passMemory(len(p.Payload))
 	l.s.c.pending += len(p.Payload)
-	p.processingDependencies = l.s.enqueue(p.State, l.ends(p.Payload))
+	p.transactionOrderingConstraints = l.s.enqueue(p.State, l.ends(p.Payload))
 	l.arrived = append(l.arrived, p.arrivedMessage)
 	if !l.sinking {
 		l.sinking = true
@@ -191,8 +191,9 @@ func (l *Link) nextArrivals() (list []arrivedMessage) {
 	n := 0
 	for n < len(l.arrived) && l.arrived[n].ready() {
 		a := &l.arrived[n]
-		a.Incomplete = a.processingDependencies.ends != nil && a.processingDependencies.ends.t != nil &&
-			a.processingDependencies.ends.t.incomplete
+		a.Incomplete = a.transactionOrderingConstraints.ends != nil &&
+			a.transactionOrderingConstraints.ends.t != nil &&
+			a.transactionOrderingConstraints.ends.t.incomplete
 		n++
 	}
 	list = l.arrived[:n:n]
@@ -209,10 +210,10 @@ func (l *Link) finishArrival(a *arrivedMessage, state frame.State) {
 		l.declared(d.TxnID)
 	}
 	_, joined := state.(*frame.Transactional)
-	if d := a.processingDependencies.ends; d != nil {
+	if d := a.transactionOrderingConstraints.ends; d != nil {
 		joined = isAccepted(state) && !d.fail
 	}
-	l.s.c.finish(&a.processingDependencies, joined)
+	l.s.c.finish(&a.transactionOrderingConstraints, joined)
 }
 
 // outcomes sends the states of received messages to the client in dispositions. Consecutive accepted messages

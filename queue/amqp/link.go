@@ -49,7 +49,7 @@ type Link struct {
 	// The fields from here on are used only by a link on which the client receives. settling is set while a
 	// goroutine passes settles, the client's settlements, to the source.
 	settling bool
-	settles  []clientSettlement
+	settles  []pendingClientSettlement
 	// drain is set if the client has requested that all its credit be used up at once.
 	drain   bool
 	behind  []*dischargeRequest // discharges that arrived before the last flow
@@ -103,7 +103,7 @@ func (l *Link) fail(e *frame.Error) {
 	for i := range list {
 		l.s.c.pending -= len(list[i].Payload)
 		l.s.c.give(list[i].hold)
-		l.s.c.finish(&list[i].processingDependencies, false)
+		l.s.c.finish(&list[i].transactionOrderingConstraints, false)
 	}
 	l.stop()
 }

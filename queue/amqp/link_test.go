@@ -48,7 +48,7 @@ func TestAttachRefused(t *testing.T) {
 		string(frame.CondNotFound): &frame.Error{Condition: frame.CondNotFound},
 		string(frame.CondInternal): errors.New("a defect"),
 	} {
-		c := begun(t, &fixedHandler{err: err}, 100)
+		c := begun(t, &fixedAttachResponseHandler{err: err}, 100)
 		c.send(0, &frame.Attach{Name: "link", Handle: 1, Target: &frame.Target{}})
 		if a := expect[*frame.Attach](c); a.Source != nil || a.Target != nil {
 			t.Errorf("%+v", a)
@@ -61,7 +61,7 @@ func TestAttachRefused(t *testing.T) {
 // those that are too large, and that the client gets the outcome of each message.
 func TestSink(t *testing.T) {
 	s := newChannelSink()
-	c := begun(t, &fixedHandler{answer: AcceptedLink{Sink: s, MaxMessageSize: 10}}, 100)
+	c := begun(t, &fixedAttachResponseHandler{answer: AcceptedLink{Sink: s, MaxMessageSize: 10}}, 100)
 	c.attach(false)
 	c.transfer(0, false, "whole")
 	c.accepted(0)
@@ -98,7 +98,7 @@ func TestNoCredit(t *testing.T) {
 	t.Run("credit", func(t *testing.T) {
 		s := newChannelSink()
 		s.hold = make(chan struct{})
-		c := begun(t, &fixedHandler{answer: AcceptedLink{Sink: s, Credit: 1}}, 100)
+		c := begun(t, &fixedAttachResponseHandler{answer: AcceptedLink{Sink: s, Credit: 1}}, 100)
 		c.attach(false)
 		c.transfer(0, false, "first")
 		c.transfer(1, false, "second")
@@ -106,7 +106,8 @@ func TestNoCredit(t *testing.T) {
 		close(s.hold)
 	})
 	t.Run("credit of an aborted message", func(t *testing.T) {
-		c := begun(t, &fixedHandler{answer: AcceptedLink{Sink: newChannelSink(), Credit: 1}}, 100)
+		c := begun(t, &fixedAttachResponseHandler{answer: AcceptedLink{Sink: newChannelSink(), Credit: 1}},
+			100)
 		c.attach(false)
 		c.transfer(0, true, "first")
 		c.send(0, &frame.Transfer{Handle: 1, Aborted: true})
@@ -116,13 +117,13 @@ func TestNoCredit(t *testing.T) {
 		}
 	})
 	t.Run("id", func(t *testing.T) {
-		c := begun(t, &fixedHandler{answer: AcceptedLink{Sink: newChannelSink()}}, 100)
+		c := begun(t, &fixedAttachResponseHandler{answer: AcceptedLink{Sink: newChannelSink()}}, 100)
 		c.attach(false)
 		c.send(0, &frame.Transfer{Handle: 1})
 		c.detached(string(frame.CondInvalidField))
 	})
 	t.Run("direction", func(t *testing.T) {
-		c := begun(t, &fixedHandler{answer: AcceptedLink{Source: newChannelSource()}}, 100)
+		c := begun(t, &fixedAttachResponseHandler{answer: AcceptedLink{Source: newChannelSource()}}, 100)
 		c.attach(true)
 		c.transfer(0, false, "x")
 		c.detached(string(frame.CondNotAllowed))
@@ -133,7 +134,7 @@ func TestNoCredit(t *testing.T) {
 // for, that the source gets the client's settlements, and that a drain sets the credit to 0.
 func TestSource(t *testing.T) {
 	s := newChannelSource("a", "b")
-	c := begun(t, &fixedHandler{answer: AcceptedLink{Source: s}}, 100)
+	c := begun(t, &fixedAttachResponseHandler{answer: AcceptedLink{Source: s}}, 100)
 	c.attach(true)
 	credit := func(seen, n uint32, drain bool) {
 		c.send(0, &frame.Flow{NextIncomingID: frame.Some(0), IncomingWindow: 100, Handle: frame.Some(1),
@@ -170,7 +171,7 @@ func TestSource(t *testing.T) {
 // to the source when the link ends.
 func TestUnsentMessageIsReturned(t *testing.T) {
 	s := newChannelSource("a", "b")
-	c := begun(t, &fixedHandler{answer: AcceptedLink{Source: s}}, 1)
+	c := begun(t, &fixedAttachResponseHandler{answer: AcceptedLink{Source: s}}, 1)
 	c.attach(true)
 	c.send(0, &frame.Flow{NextIncomingID: frame.Some(0), IncomingWindow: 1, Handle: frame.Some(1),
 		DeliveryCount: frame.Some(0), LinkCredit: frame.Some(2)})
@@ -193,7 +194,7 @@ func TestManyFrames(t *testing.T) {
 	s := newChannelSource()
 	want := bytes.Repeat([]byte("0123456789"), 20_000)
 	s.out <- OutgoingMessage{Tag: []byte("tag"), Payload: want}
-	c := begun(t, &fixedHandler{answer: AcceptedLink{Source: s}}, 100)
+	c := begun(t, &fixedAttachResponseHandler{answer: AcceptedLink{Source: s}}, 100)
 	c.attach(true)
 	c.send(0, &frame.Flow{NextIncomingID: frame.Some(0), IncomingWindow: 100, Handle: frame.Some(1),
 		DeliveryCount: frame.Some(0), LinkCredit: frame.Some(1)})

@@ -8,8 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// MemoryLimit is a memory limit in bytes, shared by all clients of a server. It is safe for concurrent use.
-type MemoryLimit interface {
+// MemoryLimiter is a memory limit in bytes, shared by all clients of a server. It is safe for concurrent use.
+type MemoryLimiter interface {
 	// Take takes n bytes. It waits until they are available. If ctx ends first, it returns the error of ctx.
 	Take(ctx context.Context, n int64) error
 	// TryTake takes n bytes and reports whether they were available.

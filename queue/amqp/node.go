@@ -15,8 +15,8 @@ import (
 type Options struct {
 	// Connect returns the handler for a connection after the client has opened it. ctx ends with the
 	// connection.
-	Connect func(ctx context.Context, p Peer) Handler
-	// Password checks SASL PLAIN and returns the value for Peer.Identity. Nil: PLAIN always fails.
+	Connect func(ctx context.Context, p ClientInfo) Handler
+	// Password checks SASL PLAIN and returns the value for ClientInfo.Identity. Nil: PLAIN always fails.
 	Password func(user, password string) (identity any, err error)
 	// ContainerID is the server's container id.
 	ContainerID string
@@ -29,7 +29,7 @@ type Options struct {
 	TokenTime time.Duration
 	// Memory limits the memory for what clients send and for output that they do not read. If it is nil,
 	// only the limits per connection apply.
-	Memory MemoryLimit
+	Memory MemoryLimiter
 	// Turns limits how many of those connections are served at a time whose clients send frames without a
 	// pause. Several connections can share it. Default: the connection has a limit of its own.
 	Turns *priority.TurnLimiter
@@ -42,8 +42,8 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Peer describes the client of a connection.
-type Peer struct {
+// ClientInfo describes the client of a connection.
+type ClientInfo struct {
 	Identity  any    // the value that Options.Password returned; nil if the client did not use PLAIN
 	Container string // the client's container id
 	Hostname  string // the server's host name, as the client sent it

@@ -41,9 +41,9 @@ type dischargeRequest struct {
 	done bool
 }
 
-// processingDependencies says when a message or a settlement that has arrived may be processed (after the
-// discharges behind), and which transaction cannot end before it has been processed.
-type processingDependencies struct {
+// transactionOrderingConstraints says when a message or a settlement that has arrived may be processed (after
+// the discharges behind), and which transaction cannot end before it has been processed.
+type transactionOrderingConstraints struct {
 	behind []*dischargeRequest
 	of     *transaction      // the transaction in whose pending it is counted; nil: none
 	ends   *dischargeRequest // set if the arrival is a discharge
@@ -52,9 +52,9 @@ type processingDependencies struct {
 // enqueue records that a message or settlement has arrived on the session, and returns the discharges and
 // the transaction that determine when it may be processed. state is the state in its frame, which may name
 // a transaction. ends is set if the message is a discharge.
-func (s *session) enqueue(state frame.State, ends *dischargeRequest) processingDependencies {
+func (s *session) enqueue(state frame.State, ends *dischargeRequest) transactionOrderingConstraints {
 	c := s.c
-	w := processingDependencies{behind: s.barriers(), ends: ends}
+	w := transactionOrderingConstraints{behind: s.barriers(), ends: ends}
 	if ends != nil {
 		if ends.t = c.transactions[ends.id]; ends.t != nil && ends.t.ending == nil {
 			ends.t.ending = ends
@@ -101,7 +101,7 @@ func (s *session) order(d *dischargeRequest) {
 
 // ready reports whether the message or settlement may be processed now: every discharge of a transaction that
 // it waits for is done and, if it is a discharge itself, all work of its transaction.
-func (w *processingDependencies) ready() bool {
+func (w *transactionOrderingConstraints) ready() bool {
 	return passed(w.behind) && (w.ends == nil || w.ends.t == nil || w.ends.t.pending == 0)
 }
 
@@ -118,7 +118,7 @@ func passed(list []*dischargeRequest) bool {
 // finish records that a message or settlement, whose dependencies are w, has been processed, and wakes
 // everything that waits for it. done says whether it has become part of its transaction or, for a
 // discharge, whether the transaction has been committed.
-func (c *conn) finish(w *processingDependencies, done bool) {
+func (c *conn) finish(w *transactionOrderingConstraints, done bool) {
 	if w.of != nil {
 		w.of.pending--
 		w.of.incomplete = w.of.incomplete || !done

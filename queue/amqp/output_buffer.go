@@ -59,13 +59,13 @@ func (c *conn) wakeWriter() {
 	}
 }
 
-// writeResumeReporter is implemented by a connection that reports whether a Write that has timed out can be
-// continued with the rest. Within TLS it cannot.
-type writeResumeReporter interface{ Resumes() bool }
+// writeResumabilityReporter is implemented by a connection that reports whether a Write that has timed out
+// can be continued with the rest. Within TLS it cannot.
+type writeResumabilityReporter interface{ Resumes() bool }
 
 // resumes reports whether a Write that has timed out can be continued.
 func resumes(raw net.Conn) bool {
-	if r, ok := raw.(writeResumeReporter); ok {
+	if r, ok := raw.(writeResumabilityReporter); ok {
 		return r.Resumes()
 	}
 	_, tcp := raw.(*net.TCPConn)

@@ -23,30 +23,30 @@ func newStoppedClock() *stoppedClock { return &stoppedClock{start: ttl.SystemClo
 
 func (c *stoppedClock) Now() time.Time { return c.start.Add(time.Duration(c.moved.Load())) }
 
-// slowSink is a channelSink that advances the clock by takes for each message, as if it were slow.
+// slowSink is a channelMessageSink that advances the clock by takes for each message, as if it were slow.
 type slowSink struct {
-	*channelSink
+	*channelMessageSink
 	clock *stoppedClock
 	takes time.Duration
 }
 
 func (s slowSink) Transfer(ctx context.Context, list []IncomingMessage) []frame.State {
 	s.clock.moved.Add(int64(s.takes))
-	return s.channelSink.Transfer(ctx, list)
+	return s.channelMessageSink.Transfer(ctx, list)
 }
 
-// twoSinkHandler is a Handler that gives the sink first to the first link of a connection, and the sink of
-// fixedHandler to all others.
-type twoSinkHandler struct {
-	fixedHandler
+// firstLinkSinkHandler is a Handler that gives the sink first to the first link of a connection, and the sink
+// of fixedAttachResponseHandler to all others.
+type firstLinkSinkHandler struct {
+	fixedAttachResponseHandler
 	first MessageSink
 }
 
-func (n *twoSinkHandler) Attach(ctx context.Context, l *Link, a *frame.Attach) (AcceptedLink, error) {
+func (n *firstLinkSinkHandler) Attach(ctx context.Context, l *Link, a *frame.Attach) (AcceptedLink, error) {
 	if l.Name() == "link" {
 		return AcceptedLink{Sink: n.first}, nil
 	}
-	return n.fixedHandler.Attach(ctx, l, a)
+	return n.fixedAttachResponseHandler.Attach(ctx, l, a)
 }
 
 // TestLinkBesideBlockedSink checks that another link is served while the sink of one link blocks, if that
@@ -60,11 +60,12 @@ func TestLinkBesideBlockedSink(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			clock, first, second := newStoppedClock(), newChannelSink(), newChannelSink()
-			h := &twoSinkHandler{fixedHandler{answer: AcceptedLink{Sink: second}, waits: s.waits},
+			h := &firstLinkSinkHandler{fixedAttachResponseHandler{answer: AcceptedLink{Sink: second},
+				waits: s.waits},
 				slowSink{first, clock, s.takes}}
 			near, far := net.Pipe()
 			c := serve(t, near, far, Options{ContainerID: "server", Wall: clock,
-				Connect: func(context.Context, Peer) Handler { return h }}).open().begin(100)
+				Connect: func(context.Context, ClientInfo) Handler { return h }}).open().begin(100)
 			c.attach(false)
 			id := uint32(0)
 			for ; id < 3*minPrompt; id++ {
@@ -88,10 +89,10 @@ func TestLinkBesideBlockedSink(t *testing.T) {
 	}
 }
 
-// resumableWriteConn is a connection whose writes can be continued after a timeout.
-type resumableWriteConn struct{ net.Conn }
+// timeoutResumableWriteConn is a connection whose writes can be continued after a timeout.
+type timeoutResumableWriteConn struct{ net.Conn }
 
-func (resumableWriteConn) Resumes() bool { return true }
+func (timeoutResumableWriteConn) Resumes() bool { return true }
 
 // TestUnreadOutcomes checks that a client that does not read the outcomes of its messages can go on
 // sending, and that it later gets all outcomes in their order.
@@ -99,10 +100,11 @@ func TestUnreadOutcomes(t *testing.T) {
 	t.Parallel()
 	s := newChannelSink()
 	near, far := net.Pipe()
-	c := serve(t, near, resumableWriteConn{far}, Options{ContainerID: "server", Wall: newStoppedClock(),
-		Connect: func(context.Context, Peer) Handler {
-			return &fixedHandler{answer: AcceptedLink{Sink: s}}
-		}}).open().begin(100)
+	c := serve(t, near, timeoutResumableWriteConn{far},
+		Options{ContainerID: "server", Wall: newStoppedClock(),
+			Connect: func(context.Context, ClientInfo) Handler {
+				return &fixedAttachResponseHandler{answer: AcceptedLink{Sink: s}}
+			}}).open().begin(100)
 	c.attach(false)
 	n := uint32(cap(c.frames)) + 100
 	for id := range n {

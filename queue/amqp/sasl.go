@@ -16,7 +16,7 @@ const (
 )
 
 // authenticate runs the SASL exchange. ok is false if the client was rejected.
-func (c *conn) authenticate(o *openRequest) (ok bool, err error) {
+func (c *conn) authenticate(o *clientHandshake) (ok bool, err error) {
 	header := frame.HeaderSASL()
 	b := frame.Append(header[:], 0, &frame.SASLMechanisms{
 		List: []wire.Symbol{mechBus, mechPlain, mechAnonymous, mechExternal}}, nil)

@@ -20,7 +20,7 @@ func (c *testClient) ended(want string) {
 // TestSession checks that sessions begin and end, that a protocol error in one session does not affect
 // another, and that a channel can be used again.
 func TestSession(t *testing.T) {
-	c := begun(t, &fixedHandler{}, 100)
+	c := begun(t, &fixedAttachResponseHandler{}, 100)
 	c.send(5, &frame.Begin{IncomingWindow: 1, OutgoingWindow: 1})
 	if b := expect[*frame.Begin](c); b.RemoteChannel != frame.Some(5) {
 		t.Errorf("%+v", b)
@@ -53,7 +53,7 @@ func TestSession(t *testing.T) {
 // TestIncomingWindow checks that the server renews the session's incoming window when half of it is used.
 func TestIncomingWindow(t *testing.T) {
 	s := newChannelSink()
-	c := begun(t, &fixedHandler{answer: AcceptedLink{Sink: s, Credit: 10}}, 100)
+	c := begun(t, &fixedAttachResponseHandler{answer: AcceptedLink{Sink: s, Credit: 10}}, 100)
 	c.attach(false)
 	for i := range incomingWindow / 2 { // of one message
 		c.send(0, &frame.Transfer{Handle: 1, DeliveryID: frame.Some(0), More: true})
@@ -72,7 +72,7 @@ func TestIncomingWindow(t *testing.T) {
 // if the link has more credit.
 func TestOutgoingWindow(t *testing.T) {
 	s := newChannelSource("a", "b", "c", "d", "e")
-	c := begun(t, &fixedHandler{answer: AcceptedLink{Source: s}}, 2)
+	c := begun(t, &fixedAttachResponseHandler{answer: AcceptedLink{Source: s}}, 2)
 	c.attach(true)
 	take := func(want ...string) {
 		t.Helper()

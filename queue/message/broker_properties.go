@@ -77,7 +77,7 @@ func (m *Message) AppendBare(dst []byte) []byte {
 // appendRest writes the sections after the properties.
 func (m *Message) appendRest(dst, body []byte) []byte {
 	if len(m.Application) > 0 {
-		var o wire.UnclosedCompound
+		var o wire.CompoundBeingWritten
 		dst = wire.AppendDescriptor(dst, sectionApplication)
 		dst, o = wire.OpenMap(dst)
 		for _, p := range m.Application {
@@ -147,11 +147,11 @@ func (m *Message) appendProperties(dst []byte, b *BrokerProperties) []byte {
 	dst, o := wire.OpenList(wire.AppendDescriptor(dst, sectionProperties))
 	for s, raw := range m.slots {
 		switch {
-		case PropertyField(s) == AbsoluteExpiry && b.ExpiresAt != Absent:
+		case PropertiesSectionField(s) == AbsoluteExpiry && b.ExpiresAt != Absent:
 			dst = wire.AppendTimestamp(dst, b.ExpiresAt)
-		case PropertyField(s) == Creation && b.ExpiresAt != Absent:
+		case PropertiesSectionField(s) == Creation && b.ExpiresAt != Absent:
 			dst = wire.AppendTimestamp(dst, b.EnqueuedTime)
-		case raw == nil || PropertyField(s) == AbsoluteExpiry:
+		case raw == nil || PropertiesSectionField(s) == AbsoluteExpiry:
 			dst = wire.AppendNull(dst)
 		default:
 			dst = append(dst, raw...)

@@ -60,12 +60,12 @@ type ApplicationProperty struct {
 	Value []byte
 }
 
-// PropertyField is a field of the properties section.
-type PropertyField int
+// PropertiesSectionField is a field of the properties section.
+type PropertiesSectionField int
 
 // The fields of the properties section, in the order of their encoding.
 const (
-	MessageID PropertyField = iota
+	MessageID PropertiesSectionField = iota
 	UserID
 	To
 	Subject
@@ -99,11 +99,11 @@ func (m *Message) Clone() *Message {
 }
 
 // Raw returns the AMQP encoding of a field of the properties section, or nil if the message does not have it.
-func (m *Message) Raw(s PropertyField) []byte { return m.slots[s] }
+func (m *Message) Raw(s PropertiesSectionField) []byte { return m.slots[s] }
 
 // SetRaw sets a field of the properties section to an encoded value of the field's type; nil and null clear
 // it.
-func (m *Message) SetRaw(s PropertyField, value []byte) {
+func (m *Message) SetRaw(s PropertiesSectionField, value []byte) {
 	if wire.IsNull(value) {
 		value = nil
 	}
@@ -113,7 +113,7 @@ func (m *Message) SetRaw(s PropertyField, value []byte) {
 // Text returns a field of the properties section as text, or "" if the message does not have it. AMQP also
 // allows an id that is a number, a UUID or bytes: it is returned in decimal, in the form 8-4-4-4-12 and in
 // hexadecimal.
-func (m *Message) Text(s PropertyField) string {
+func (m *Message) Text(s PropertiesSectionField) string {
 	raw := m.slots[s]
 	if text, ok := wire.Text(raw); ok || raw == nil {
 		return text
@@ -124,7 +124,7 @@ func (m *Message) Text(s PropertyField) string {
 
 // SetText sets a field of the properties section to a string, or to a symbol if the field has that type; ""
 // clears it.
-func (m *Message) SetText(s PropertyField, text string) {
+func (m *Message) SetText(s PropertiesSectionField, text string) {
 	switch {
 	case text == "":
 		m.slots[s] = nil

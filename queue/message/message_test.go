@@ -57,7 +57,7 @@ func full(t testing.TB) []byte {
 
 func TestPropertyAccessors(t *testing.T) {
 	m := parsed(t, full(t))
-	for s, want := range map[PropertyField]string{MessageID: "id", To: "to", Subject: "subject",
+	for s, want := range map[PropertiesSectionField]string{MessageID: "id", To: "to", Subject: "subject",
 		ReplyTo:       "reply",
 		CorrelationID: "7", ContentType: "text/plain", ContentEncoding: "gzip", GroupID: "session",
 		ReplyToGroupID: "rs"} {

@@ -267,7 +267,7 @@ func (m *Message) properties(value []byte) error {
 }
 
 // admits reports whether an encoded value has the AMQP type that the field requires.
-func (s PropertyField) admits(raw []byte) bool {
+func (s PropertiesSectionField) admits(raw []byte) bool {
 	switch s {
 	case MessageID, CorrelationID:
 		if _, ok := wire.Text(raw); ok {

@@ -174,7 +174,7 @@ func TestRandomMessages(t *testing.T) {
 	for range racetest.Campaign(500, 150) {
 		properties := make(wire.List, r.IntN(int(slotCount)+2))
 		for i := range properties {
-			switch PropertyField(i) {
+			switch PropertiesSectionField(i) {
 			case MessageID, CorrelationID:
 				properties[i] = []any{"id", r.Uint64(), UUID{1}, []byte{2}, nil}[r.IntN(5)]
 			case UserID:

@@ -30,7 +30,7 @@ type sentProperties struct {
 
 // set sets the properties of a message that was created at the millisecond now.
 func (p *sentProperties) set(m *message.Message, now int64) error {
-	for slot, text := range map[message.PropertyField]*string{message.MessageID: p.MessageId,
+	for slot, text := range map[message.PropertiesSectionField]*string{message.MessageID: p.MessageId,
 		message.CorrelationID: p.CorrelationId,
 		message.GroupID:       p.SessionId, message.ReplyToGroupID: p.ReplyToSessionId, message.Subject: p.Label,
 		message.To: p.To, message.ReplyTo: p.ReplyTo} {

@@ -9,8 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// MemoryLimit is a memory limit in bytes, shared by all clients of a server.
-type MemoryLimit interface {
+// MemoryLimiter is a memory limit in bytes, shared by all clients of a server.
+type MemoryLimiter interface {
 	// Take takes n bytes. It waits until they are available. If ctx ends first, it returns the error of ctx.
 	Take(ctx context.Context, n int64) error
 	// TryTake takes n bytes and reports whether they were available.

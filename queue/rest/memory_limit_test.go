@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// testMemoryLimit is a MemoryLimit that records how many bytes are and were at most taken. If full is set,
+// testMemoryLimit is a MemoryLimiter that records how many bytes are and were at most taken. If full is set,
 // it gives out no memory.
 type testMemoryLimit struct {
 	taken, most atomic.Int64

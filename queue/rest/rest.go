@@ -22,7 +22,7 @@ type Options struct {
 	Wall   ttl.Clock    // real time, for waiting receivers; nil: the system clock
 	Logger *slog.Logger // nil discards
 	// Memory limits the memory that the bodies of all running requests take together; nil: no limit.
-	Memory MemoryLimit
+	Memory MemoryLimiter
 	// Faults holds the fault rules; nil: none.
 	Faults *inject.FaultRules
 	// Requests is the log to which requests are added; nil: no log.

@@ -43,7 +43,7 @@ func (n parameterNode) eval(*evaluatedMessage) Value { return n.value }
 
 func (newIDNode) eval(*evaluatedMessage) Value { return String(uuid.NewString()) }
 
-func (n dynamicPropertyNode) eval(s *evaluatedMessage) Value {
+func (n propertyFunctionNode) eval(s *evaluatedMessage) Value {
 	if name := n.name.eval(s); name.Kind == Text {
 		return s.User(name.text)
 	}

@@ -28,7 +28,7 @@ type parameterNode struct {
 
 type newIDNode struct{}
 
-type dynamicPropertyNode struct{ name node } // property(...)
+type propertyFunctionNode struct{ name node } // property(...)
 
 type unaryNode struct {
 	negative bool
@@ -73,20 +73,20 @@ type andOrNode struct {
 	list []node
 }
 
-func (literalNode) logical() bool         { return false }
-func (propertyNode) logical() bool        { return false }
-func (parameterNode) logical() bool       { return false }
-func (newIDNode) logical() bool           { return false }
-func (dynamicPropertyNode) logical() bool { return false }
-func (unaryNode) logical() bool           { return false }
-func (binaryNode) logical() bool          { return false }
-func (comparisonNode) logical() bool      { return true }
-func (isNullNode) logical() bool          { return true }
-func (inNode) logical() bool              { return true }
-func (likeNode) logical() bool            { return true }
-func (existsNode) logical() bool          { return true }
-func (notNode) logical() bool             { return true }
-func (andOrNode) logical() bool           { return true }
+func (literalNode) logical() bool          { return false }
+func (propertyNode) logical() bool         { return false }
+func (parameterNode) logical() bool        { return false }
+func (newIDNode) logical() bool            { return false }
+func (propertyFunctionNode) logical() bool { return false }
+func (unaryNode) logical() bool            { return false }
+func (binaryNode) logical() bool           { return false }
+func (comparisonNode) logical() bool       { return true }
+func (isNullNode) logical() bool           { return true }
+func (inNode) logical() bool               { return true }
+func (likeNode) logical() bool             { return true }
+func (existsNode) logical() bool           { return true }
+func (notNode) logical() bool              { return true }
+func (andOrNode) logical() bool            { return true }
 
 func (n literalNode) write(b *strings.Builder) {
 	switch n.Kind {
@@ -114,7 +114,7 @@ func (n parameterNode) write(b *strings.Builder) { b.WriteString("@" + n.name) }
 
 func (newIDNode) write(b *strings.Builder) { b.WriteString("newid()") }
 
-func (n dynamicPropertyNode) write(b *strings.Builder) {
+func (n propertyFunctionNode) write(b *strings.Builder) {
 	b.WriteString("property(")
 	n.name.write(b)
 	b.WriteByte(')')

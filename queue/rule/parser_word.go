@@ -64,7 +64,7 @@ func (p *parser) function(name token) (node, error) {
 		if err := p.requireValue(n); err != nil {
 			return nil, err
 		}
-		return dynamicPropertyNode{n}, p.expect(")")
+		return propertyFunctionNode{n}, p.expect(")")
 	}
 	return nil, p.fail(name.at, "There is no function '"+name.text+"'.")
 }

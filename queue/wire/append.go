@@ -101,26 +101,26 @@ func AppendDescriptor(dst []byte, descriptor uint64) []byte {
 	return binary.BigEndian.AppendUint64(append(dst, codeDescribed, codeUlong), descriptor)
 }
 
-// UnclosedCompound is an AMQP list or map that is being written: it holds its position, from OpenList or
+// CompoundBeingWritten is an AMQP list or map that is being written: it holds its position, from OpenList or
 // OpenMap to CloseWith.
-type UnclosedCompound struct {
+type CompoundBeingWritten struct {
 	at    int
 	small byte
 	large byte
 }
 
 // OpenList begins a list. The caller appends the elements and calls CloseWith.
-func OpenList(dst []byte) ([]byte, UnclosedCompound) { return open(dst, codeList8, codeList32) }
+func OpenList(dst []byte) ([]byte, CompoundBeingWritten) { return open(dst, codeList8, codeList32) }
 
 // OpenMap begins a map. The caller appends keys and values alternately and calls CloseWith.
-func OpenMap(dst []byte) ([]byte, UnclosedCompound) { return open(dst, codeMap8, codeMap32) }
+func OpenMap(dst []byte) ([]byte, CompoundBeingWritten) { return open(dst, codeMap8, codeMap32) }
 
-func open(dst []byte, small, large byte) ([]byte, UnclosedCompound) {
-	return append(dst, small, 0, 0), UnclosedCompound{len(dst), small, large}
+func open(dst []byte, small, large byte) ([]byte, CompoundBeingWritten) {
+	return append(dst, small, 0, 0), CompoundBeingWritten{len(dst), small, large}
 }
 
 // CloseWith ends a list of count elements, or a map of count keys and values.
-func (o UnclosedCompound) CloseWith(dst []byte, count int) []byte {
+func (o CompoundBeingWritten) CloseWith(dst []byte, count int) []byte {
 	body := len(dst) - o.at - 3
 	if body+1 <= math.MaxUint8 && count <= math.MaxUint8 {
 		dst[o.at+1], dst[o.at+2] = byte(body+1), byte(count)

@@ -38,7 +38,7 @@ type modelDocument struct {
 // change a document any more if the outcome of an operation on it is unknown.
 type documentWriter struct {
 	load      *combinedWorkload
-	server    *server
+	server    *mayflyServer
 	number    int
 	documents []*modelDocument
 }
@@ -160,7 +160,7 @@ func (l *combinedWorkload) checkDocuments() {
 }
 
 // list returns the value of n of each document that a server returns, by id.
-func (l *combinedWorkload) list(s *server) map[string]int {
+func (l *combinedWorkload) list(s *mayflyServer) map[string]int {
 	c := s.container(l.t)
 	has := map[string]int{}
 	pages := c.NewQueryItemsPager("SELECT c.id, c.n FROM c", azcosmos.NewPartitionKey(),

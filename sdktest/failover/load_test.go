@@ -13,14 +13,14 @@ import (
 // until finish is called.
 type combinedWorkload struct {
 	t       *testing.T
-	servers []*server
+	servers []*mayflyServer
 	url     string // of the database
 	life    context.Context
 	end     context.CancelFunc
 	clients sync.WaitGroup
 
 	documents documentWorkload
-	messages  messageWorkload
+	messages  messageObservations
 	result    testResult
 }
 

@@ -10,9 +10,9 @@ import (
 	sb "github.com/Azure/azure-sdk-for-go/sdk/messaging/azservicebus"
 )
 
-// messageWorkload holds what the clients have observed of each message, by id, and the violations that
+// messageObservations holds what the clients have observed of each message, by id, and the violations that
 // they have noticed.
-type messageWorkload struct {
+type messageObservations struct {
 	mu     sync.Mutex
 	known  map[string]*modelMessage
 	acks   ackStatistics
@@ -40,7 +40,7 @@ func (l lockInterval) String() string {
 }
 
 // change calls fn, with m locked, to change what is recorded of the message with this id.
-func (m *messageWorkload) change(id string, fn func(*modelMessage)) {
+func (m *messageObservations) change(id string, fn func(*modelMessage)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.known[id] == nil {
@@ -51,7 +51,7 @@ func (m *messageWorkload) change(id string, fn func(*modelMessage)) {
 
 // send sends messages to one server until the load ends. A message that was not acknowledged is not sent
 // again.
-func (l *combinedWorkload) send(s *server, number int) {
+func (l *combinedWorkload) send(s *mayflyServer, number int) {
 	for try := 0; l.life.Err() == nil; try++ {
 		l.sendOver(s, fmt.Sprintf("%d-%d", number, try))
 		l.rest()
@@ -60,7 +60,7 @@ func (l *combinedWorkload) send(s *server, number int) {
 
 // sendOver sends messages over one connection to a server, until there is an error or the load ends. Their
 // ids begin with name.
-func (l *combinedWorkload) sendOver(s *server, name string) {
+func (l *combinedWorkload) sendOver(s *mayflyServer, name string) {
 	c := s.bus(l.t)
 	defer closeClient(c)
 	q, err := c.NewSender(queueName, nil)
@@ -83,14 +83,14 @@ func (l *combinedWorkload) sendOver(s *server, name string) {
 
 // receive receives messages from one server and completes two of three, until the load ends. The others keep
 // their locks.
-func (l *combinedWorkload) receive(s *server, number int) {
+func (l *combinedWorkload) receive(s *mayflyServer, number int) {
 	for l.life.Err() == nil {
 		l.receiveOver(s, number)
 		l.rest()
 	}
 }
 
-func (l *combinedWorkload) receiveOver(s *server, number int) {
+func (l *combinedWorkload) receiveOver(s *mayflyServer, number int) {
 	c := s.bus(l.t)
 	defer closeClient(c)
 	q, err := c.NewReceiverForQueue(queueName, nil)
@@ -199,7 +199,7 @@ func (l *combinedWorkload) drain() map[string]int {
 
 // drainFrom receives messages from one server and completes them, until none arrives for a second. It
 // counts them in left by id.
-func (l *combinedWorkload) drainFrom(s *server, left map[string]int) {
+func (l *combinedWorkload) drainFrom(s *mayflyServer, left map[string]int) {
 	c := s.bus(l.t)
 	defer closeClient(c)
 	q, err := c.NewReceiverForQueue(queueName, nil)

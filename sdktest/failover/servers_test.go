@@ -30,20 +30,20 @@ const (
 	unknownStatus = 408
 )
 
-// server is a Mayfly process under test, with endpoints for Cosmos DB and, on the port amqp, for Service
-// Bus.
-type server struct {
+// mayflyServer is a Mayfly process under test, with endpoints for Cosmos DB and, on the port amqp, for
+// Service Bus.
+type mayflyServer struct {
 	*sdktest.Server
 	amqp int
 }
 
 // startServers starts n servers on a database, all at the same time, and creates the container and the
 // queue of the tests.
-func startServers(t *testing.T, n int, database string) []*server {
+func startServers(t *testing.T, n int, database string) []*mayflyServer {
 	t.Helper()
-	list := make([]*server, n)
+	list := make([]*mayflyServer, n)
 	for i := range list {
-		s := &server{amqp: freePort(t)}
+		s := &mayflyServer{amqp: freePort(t)}
 		s.Server = &sdktest.Server{Bin: binary, Host: "127.0.0.1", Port: freePort(t), Args: []string{
 			"--log-level", "warn", "--data", t.TempDir(), "--engine", database, "--servicebus",
 			"--servicebus-port", strconv.Itoa(s.amqp), "--servicebus-admin-port", "off",
@@ -78,7 +78,7 @@ func startServers(t *testing.T, n int, database string) []*server {
 
 // finish stops a server that is still running at the end of the test, and logs the end of its output if
 // the test has failed.
-func (s *server) finish(t *testing.T) {
+func (s *mayflyServer) finish(t *testing.T) {
 	if s.Running() {
 		if err := s.Stop(); err != nil {
 			t.Errorf("stop: %v", err)
@@ -91,7 +91,7 @@ func (s *server) finish(t *testing.T) {
 }
 
 // mayfly runs a command of the program mayfly against the server, and returns its output.
-func (s *server) mayfly(t *testing.T, args ...string) string {
+func (s *mayflyServer) mayfly(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(binary, append(args, "--url", s.URL("http"))...)
 	out, err := cmd.CombinedOutput()
@@ -102,7 +102,7 @@ func (s *server) mayfly(t *testing.T, args ...string) string {
 }
 
 // client returns a Cosmos DB client of the server that does not retry.
-func (s *server) client(t *testing.T) *azcosmos.Client {
+func (s *mayflyServer) client(t *testing.T) *azcosmos.Client {
 	t.Helper()
 	cred, err := azcosmos.NewKeyCredential(sdktest.EmulatorKey)
 	must(t, err)
@@ -112,7 +112,7 @@ func (s *server) client(t *testing.T) *azcosmos.Client {
 	return c
 }
 
-func (s *server) container(t *testing.T) *azcosmos.ContainerClient {
+func (s *mayflyServer) container(t *testing.T) *azcosmos.ContainerClient {
 	t.Helper()
 	c, err := s.client(t).NewContainer("db", "c")
 	must(t, err)
@@ -120,7 +120,7 @@ func (s *server) container(t *testing.T) *azcosmos.ContainerClient {
 }
 
 // bus returns a Service Bus client of the server that does not retry.
-func (s *server) bus(t *testing.T) *sb.Client {
+func (s *mayflyServer) bus(t *testing.T) *sb.Client {
 	t.Helper()
 	c, err := sb.NewClientFromConnectionString(fmt.Sprintf("Endpoint=sb://localhost:%d;"+
 		"SharedAccessKeyName=RootManageSharedAccessKey;SharedAccessKey=SAS_KEY_VALUE;"+

@@ -23,8 +23,8 @@ import (
 // masterKey is the public master key of every Cosmos DB emulator.
 const masterKey = "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw=="
 
-// settings are the settings from the command line.
-type settings struct {
+// commandLineSettings are the settings from the command line.
+type commandLineSettings struct {
 	running  bool   // the server's clock runs; otherwise it only moves on request
 	endpoint string // the server's URL, with a slash at its end
 	ranges   int
@@ -50,7 +50,7 @@ func without(name, reason string) scenario {
 // ScenarioRun is one run of a scenario, with a client and a database of its own, which is created by the
 // first call of database. Methods that check something end the scenario if the check fails.
 type ScenarioRun struct {
-	settings
+	commandLineSettings
 	name   string
 	ctx    context.Context
 	client *azcosmos.Client
@@ -59,8 +59,8 @@ type ScenarioRun struct {
 }
 
 // one runs the scenario s and deletes its database afterwards. The error says why the scenario failed.
-func one(f settings, s scenario) (err error) {
-	t := &ScenarioRun{settings: f, name: s.name, ctx: context.Background()}
+func one(f commandLineSettings, s scenario) (err error) {
+	t := &ScenarioRun{commandLineSettings: f, name: s.name, ctx: context.Background()}
 	defer func() {
 		if t.db != nil {
 			_, e := t.db.Delete(t.ctx, nil)

@@ -12,7 +12,7 @@ import (
 )
 
 func main() {
-	var f settings
+	var f commandLineSettings
 	flag.StringVar(&f.endpoint, "endpoint", "", "the server's URL")
 	flag.IntVar(&f.ranges, "ranges", 1, "partition ranges of a new container")
 	flag.StringVar(&f.control, "control", "", "URL that stops and kills the server, with stop and kill after it")
@@ -34,7 +34,7 @@ func main() {
 }
 
 // run runs the scenarios for which wanted returns true, and reports whether none of them failed.
-func run(f settings, wanted func(name string) bool) bool {
+func run(f commandLineSettings, wanted func(name string) bool) bool {
 	if !f.running {
 		if err := changeClock(f.endpoint, `{"freeze": true}`); err != nil {
 			fmt.Fprintln(os.Stderr, err)

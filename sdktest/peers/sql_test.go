@@ -111,9 +111,9 @@ func (l *sqlite) ask(ctx context.Context, q *queryCase, s documentSet, k int) (r
 
 func (l *sqlite) close() error { return l.db.Close() }
 
-// postgres is a PostgreSQL server started by the test, queried over TCP: the documents are jsonb, with
+// postgresServer is a PostgreSQL server started by the test, queried over TCP: the documents are jsonb, with
 // B-trees on expressions and a GIN index.
-type postgres struct {
+type postgresServer struct {
 	dir  string
 	cmd  *exec.Cmd
 	conn *pgx.Conn
@@ -137,13 +137,13 @@ func postgresProgram(name string) (string, error) {
 
 // startPostgres creates and starts a PostgreSQL server with data in a temporary folder. If the test runs
 // as root, which PostgreSQL refuses, the server runs as the user postgres.
-func startPostgres(ctx context.Context) (p *postgres, err error) {
+func startPostgres(ctx context.Context) (p *postgresServer, err error) {
 	initdb, err := postgresProgram("initdb")
 	if err != nil {
 		return nil, err
 	}
 	program := filepath.Join(filepath.Dir(initdb), "postgres")
-	p = &postgres{}
+	p = &postgresServer{}
 	if p.dir, err = os.MkdirTemp("", "peers-"); err != nil {
 		return nil, err
 	}
@@ -207,9 +207,9 @@ func owner(dir string) (*syscall.SysProcAttr, error) {
 	return as, os.Chown(dir, uid, gid)
 }
 
-func (*postgres) name() string { return "PostgreSQL" }
+func (*postgresServer) name() string { return "PostgreSQL" }
 
-func (p *postgres) fill(ctx context.Context, s documentSet) error {
+func (p *postgresServer) fill(ctx context.Context, s documentSet) error {
 	if _, err := p.conn.Exec(ctx, `CREATE TABLE docs (id text PRIMARY KEY, doc jsonb)`); err != nil {
 		return err
 	}
@@ -242,7 +242,8 @@ func (p *postgres) fill(ctx context.Context, s documentSet) error {
 	return nil
 }
 
-func (p *postgres) ask(ctx context.Context, q *queryCase, s documentSet, k int) (rows [][]byte, err error) {
+func (p *postgresServer) ask(ctx context.Context, q *queryCase, s documentSet,
+	k int) (rows [][]byte, err error) {
 	found, err := p.conn.Query(ctx, q.postgres, q.params(s, k)...)
 	if err != nil {
 		return nil, err
@@ -254,7 +255,7 @@ func (p *postgres) ask(ctx context.Context, q *queryCase, s documentSet, k int) 
 	return rows, found.Err()
 }
 
-func (p *postgres) close() (err error) {
+func (p *postgresServer) close() (err error) {
 	if p.conn != nil {
 		err = p.conn.Close(context.Background())
 	}

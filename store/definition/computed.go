@@ -49,7 +49,7 @@ func readsOnlyText(text string) bool {
 			return !root
 		case *syntax.Call:
 			plain = plain && !n.UDF && !changeable(n.Name)
-		case *syntax.Ident, *syntax.Parameter, *syntax.Subquery, *syntax.Placeholder:
+		case *syntax.Ident, *syntax.Parameter, *syntax.Subquery, *syntax.RewrittenQueryPlaceholder:
 			plain = false
 		}
 		return plain

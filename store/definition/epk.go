@@ -75,7 +75,7 @@ func appendHashV2(dst []byte, values []jsondoc.Value) []byte {
 			dst = append(dst, epkEndV2)
 		}
 	}
-	hash := jsondoc.Murmur128(dst[start:], jsondoc.Hash{})
+	hash := jsondoc.Murmur128(dst[start:], jsondoc.MurmurHash128{})
 	dst = binary.BigEndian.AppendUint64(dst[:start], hash.High)
 	dst = binary.BigEndian.AppendUint64(dst, hash.Low)
 	dst[start] &= 0x3F

@@ -80,8 +80,8 @@ func (e *ExpiryEvents) Validate() error {
 // ReaperSettings delay the purges of a container. They do not change the results of requests, except of
 // those about space and purges.
 type ReaperSettings struct {
-	Delay   *PurgeDelay       `json:"delay,omitempty"`   // nil: an item may be purged as soon as it has expired
-	Starved *ReaperStarvation `json:"starved,omitempty"` // nil: the reaper purges at full speed
+	Delay   *PurgeDelay     `json:"delay,omitempty"`   // nil: items may be purged as soon as they have expired
+	Starved *PurgeRateLimit `json:"starved,omitempty"` // nil: the reaper purges at full speed
 }
 
 // PurgeDelay is the time between an item's expiry and its purge. It is Seconds for all items. If Seconds is
@@ -94,9 +94,9 @@ type PurgeDelay struct {
 	Seed    uint64 `json:"seed,omitempty" description:"Seed of the random delays."`
 }
 
-// ReaperStarvation limits the rate of the reaper on purpose, so that a test can see it fall behind with
+// PurgeRateLimit limits the rate of the reaper on purpose, so that a test can see it fall behind with
 // purges.
-type ReaperStarvation struct {
+type PurgeRateLimit struct {
 	// PerSecond is how many items may be purged in each second of the data clock. 0 means no limit, but no
 	// purge while a request is being served.
 	PerSecond int `json:"perSecond" description:"Purges per second; 0: unlimited while idle."`

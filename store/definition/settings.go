@@ -37,7 +37,7 @@ type OnExpire struct {
 
 	// Sink is a destination in another tenant of the host (a kind of data on the same engine), for callers
 	// in Go; the JSON form of the settings cannot name it.
-	Sink ExpirySinkReference `json:"-"`
+	Sink ExpiredItemSinkReference `json:"-"`
 }
 
 // MinIdle is the shortest AutoDeleteOnIdle in seconds, as in Azure Service Bus.
@@ -73,8 +73,9 @@ func (s ContainerSettings) Clone() ContainerSettings {
 	return s
 }
 
-// ExpirySinkReference names the destination of a container's expired documents. The zero value means none.
-type ExpirySinkReference struct{ Kind, Name string }
+// ExpiredItemSinkReference names the destination of a container's expired documents. The zero value means
+// none.
+type ExpiredItemSinkReference struct{ Kind, Name string }
 
 // The kinds of sinks that settings can name. SinkQueue stands for a queue or a topic. All kinds but
 // SinkArchive belong to other tenants of the host.
@@ -84,16 +85,16 @@ const (
 )
 
 // ExpirySink returns the destination of expired documents.
-func (s *ContainerSettings) ExpirySink() ExpirySinkReference {
+func (s *ContainerSettings) ExpirySink() ExpiredItemSinkReference {
 	switch {
 	case s.OnExpire == nil:
-		return ExpirySinkReference{}
-	case s.OnExpire.Sink != ExpirySinkReference{}:
+		return ExpiredItemSinkReference{}
+	case s.OnExpire.Sink != ExpiredItemSinkReference{}:
 		return s.OnExpire.Sink
 	case s.OnExpire.ForwardTo != "":
-		return ExpirySinkReference{SinkQueue, s.OnExpire.ForwardTo}
+		return ExpiredItemSinkReference{SinkQueue, s.OnExpire.ForwardTo}
 	case s.OnExpire.MoveTo != "":
-		return ExpirySinkReference{SinkArchive, s.OnExpire.MoveTo}
+		return ExpiredItemSinkReference{SinkArchive, s.OnExpire.MoveTo}
 	}
-	return ExpirySinkReference{}
+	return ExpiredItemSinkReference{}
 }

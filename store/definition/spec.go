@@ -18,7 +18,7 @@ type ContainerSpec struct {
 	ID           string
 	PartitionKey PartitionKeyDefinition
 	Indexing     index.Policy
-	UniqueKeys   index.UniqueKeys
+	UniqueKeys   index.UniqueKeyConstraints
 
 	// DefaultTTL is the time to live of items that have none of their own. ttl.Absent turns TTL off, even
 	// for items that have one; ttl.Never turns it on without a default.
@@ -31,7 +31,7 @@ type ContainerSpec struct {
 	AnalyticalTTL ttl.Seconds
 
 	ConflictResolution ConflictResolution
-	Geospatial         Geospatial
+	Geospatial         GeospatialType
 	ChangeFeed         *ChangeFeedPolicy
 	// PreviousImagePolicy says for which changes the feed of all versions and deletes includes the
 	// previous version of a document; nil: the container has no policy for it. See PreviousImages.
@@ -50,13 +50,13 @@ type ConflictResolution struct {
 	Procedure string `json:"conflictResolutionProcedure"`
 }
 
-// Geospatial is the meaning of coordinates: Geography on the globe, or Geometry in a plane.
-type Geospatial string
+// GeospatialType is the meaning of coordinates: Geography on the globe, or Geometry in a plane.
+type GeospatialType string
 
 // The two geospatial types.
 const (
-	Geography Geospatial = "Geography"
-	Geometry  Geospatial = "Geometry"
+	Geography GeospatialType = "Geography"
+	Geometry  GeospatialType = "Geometry"
 )
 
 // ChangeFeedPolicy turns on a feed of all versions and deletes.
@@ -123,7 +123,7 @@ func (s *ContainerSpec) EnsureDefaults() {
 	if r.Mode == conflictModes()[0] && r.Path == "" {
 		r.Path = "/_ts"
 	}
-	s.Geospatial = Geospatial(usualCase(string(s.Geospatial), geospatialTypes()))
+	s.Geospatial = GeospatialType(usualCase(string(s.Geospatial), geospatialTypes()))
 	if s.Geospatial == "" {
 		s.Geospatial = Geography
 	}

@@ -35,7 +35,7 @@ type containerSpecJSON struct {
 
 // geospatialJSON is the geospatial policy of a container in JSON.
 type geospatialJSON struct {
-	Type Geospatial `json:"type"`
+	Type GeospatialType `json:"type"`
 }
 
 // computedPropertyJSON is a computed property in JSON. It distinguishes a missing member from an empty one,

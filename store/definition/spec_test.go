@@ -14,7 +14,7 @@ import (
 )
 
 func TestSpec(t *testing.T) {
-	datatest.Run(t, "testdata/spec.txt", func(t *testing.T, c *datatest.Case) string {
+	datatest.Run(t, "testdata/spec.txt", func(t *testing.T, c *datatest.TestFileCommand) string {
 		switch c.Cmd {
 		case "create":
 			spec, ignored, err := ParseContainerSpec([]byte(c.Input), c.Flag("strict"))
@@ -50,7 +50,7 @@ func TestSpec(t *testing.T) {
 	})
 }
 
-func refusal(t *testing.T, c *datatest.Case, err error) string {
+func refusal(t *testing.T, c *datatest.TestFileCommand, err error) string {
 	var own *fault.Error
 	if !errors.As(err, &own) || own.Code != fault.CodeBadRequest {
 		t.Errorf("%s: not a bad request: %v", c.Pos, err)
@@ -60,7 +60,7 @@ func refusal(t *testing.T, c *datatest.Case, err error) string {
 
 // readBack returns a definition as the JSON that clients read, and checks that parsing that JSON, which is
 // also the stored form, gives the same definition.
-func readBack(t *testing.T, c *datatest.Case, spec ContainerSpec) string {
+func readBack(t *testing.T, c *datatest.TestFileCommand, spec ContainerSpec) string {
 	text := spec.AppendJSON([]byte("before"))[len("before"):]
 	again, ignored, err := ParseContainerSpec(text, true)
 	if err != nil || len(ignored) > 0 {

@@ -183,7 +183,7 @@ func (s *ContainerSpec) validateConflicts() error {
 }
 
 func (s *ContainerSpec) validateIndexing() error {
-	around := index.PolicyContext{Geometry: s.Geospatial == Geometry, Vectors: map[string]int{}}
+	around := index.PolicyValidationContext{Geometry: s.Geospatial == Geometry, Vectors: map[string]int{}}
 	if !slices.Contains(geospatialTypes(), string(s.Geospatial)) {
 		return fault.New(fault.CodeBadRequest,
 			fmt.Sprintf("The geospatial type '%s' is invalid. Choose between 'Geography' and 'Geometry'.",

@@ -11,19 +11,19 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TTLChangeEffect is the effect that a change of a container's default time to live has on a live item.
-type TTLChangeEffect uint8
+// TTLChangeEffectOnItem is the effect that a change of a container's default time to live has on a live item.
+type TTLChangeEffectOnItem uint8
 
 // The effects that a change of the default time to live can have. Each live item has exactly one.
 const (
-	EffectNone     TTLChangeEffect = iota // it expires at the same time, or never as before
-	EffectDies                            // it expires at once
-	EffectMortal                          // it will expire, and would not have without the change
-	EffectImmortal                        // it will never expire, and would have without the change
-	EffectSooner                          // it expires earlier, but not at once
-	EffectLater                           // it expires later
+	EffectNone     TTLChangeEffectOnItem = iota // it expires at the same time, or never as before
+	EffectDies                                  // it expires at once
+	EffectMortal                                // it will expire, and would not have without the change
+	EffectImmortal                              // it will never expire, and would have without the change
+	EffectSooner                                // it expires earlier, but not at once
+	EffectLater                                 // it expires later
 
-	// TTLEffects is the number of different values of TTLChangeEffect.
+	// TTLEffects is the number of different values of TTLChangeEffectOnItem.
 	TTLEffects
 )
 
@@ -32,7 +32,7 @@ var effectNames = [TTLEffects]string{
 }
 
 // String returns the name of the effect.
-func (e TTLChangeEffect) String() string { return effectNames[e] }
+func (e TTLChangeEffectOnItem) String() string { return effectNames[e] }
 
 // DeadlineLimits are the upper bounds of the elements of DryRun.After, in seconds from now: at once, within
 // a minute, an hour, a day, a week, a month of 30 days. DryRun.After has two more elements: later, and
@@ -107,14 +107,14 @@ func DryRunTTL(state *view.ContainerState, r engine.Reader, next ttl.Seconds, o 
 	}
 	n := itemExpiryScan{state: state, r: r, more: more, limit: o.Exact}
 	policies := [2]ttl.Policy{*state.Policy, state.Policy.With(next, state.Now)}
-	var rebased *view.TTLBasisChange // nil if the ttlPropertyPath does not change
+	var rebased *view.TTLStartPropertyChange // nil if the ttlPropertyPath does not change
 	if definition.PathKey(d.FromPath) != definition.PathKey(d.ToPath) {
 		basis, err := view.NewBasis(d.ToPath)
 		if err != nil {
 			return d, err
 		}
-		rebased, n.whole = &view.TTLBasisChange{After: basis}, true
-		policies[1], rebased.PropertyEra = state.Policy.Rebase(next, state.Now)
+		rebased, n.whole = &view.TTLStartPropertyChange{After: basis}, true
+		policies[1], rebased.StartPropertyEra = state.Policy.Rebase(next, state.Now)
 	}
 	n.each = func(l ttl.Lifetime, body func() ([]byte, error)) error {
 		then := l

@@ -58,9 +58,9 @@ var sourceNames = [...]string{"off", "item", "container", "floor", "lease"}
 // String returns the name of the source in lower case.
 func (s TTLSource) String() string { return sourceNames[s] }
 
-// Expiry reports when one item expires and why. All moments are seconds since 1970 by the container's
-// clock.
-type Expiry struct {
+// ItemExpiryExplanation reports when one item expires and why. All moments are seconds since 1970 by the
+// container's clock.
+type ItemExpiryExplanation struct {
 	State ItemState
 	Now   int64 // the moment to which the report refers
 
@@ -91,7 +91,7 @@ type Expiry struct {
 }
 
 // Remaining returns the number of seconds until the item expires; 0 if it has expired or does not expire.
-func (e *Expiry) Remaining() int64 {
+func (e *ItemExpiryExplanation) Remaining() int64 {
 	if !e.Mortal {
 		return 0
 	}
@@ -99,7 +99,7 @@ func (e *Expiry) Remaining() int64 {
 }
 
 // Sentence returns the report as an English sentence.
-func (e *Expiry) Sentence() string {
+func (e *ItemExpiryExplanation) Sentence() string {
 	switch e.State {
 	case StateUnknown:
 		return "There is no such item, and nothing is left that would tell whether there was one."
@@ -112,7 +112,7 @@ func (e *Expiry) Sentence() string {
 	return e.outcome() + ": " + e.reason() + "."
 }
 
-func (e *Expiry) outcome() string {
+func (e *ItemExpiryExplanation) outcome() string {
 	switch {
 	case e.State == StateGhost && e.Source == SourceFloor:
 		return "It expired at " + view.ClockText(e.ExpiresAt) + " or before, and is not purged yet"
@@ -126,7 +126,7 @@ func (e *Expiry) outcome() string {
 }
 
 // since describes the moment from which a time to live counts.
-func (e *Expiry) since() string {
+func (e *ItemExpiryExplanation) since() string {
 	switch {
 	case e.Based:
 		return " from the time in '" + e.Path + "', " + view.ClockText(e.Base)
@@ -147,7 +147,7 @@ func secondsText[N ~int32 | ~int64](n N) string {
 
 const secondsPerDay = 24 * 60 * 60
 
-func (e *Expiry) reason() string {
+func (e *ItemExpiryExplanation) reason() string {
 	since := e.since()
 	switch e.Source {
 	case SourceItem:
@@ -180,10 +180,11 @@ func (e *Expiry) reason() string {
 }
 
 // ExplainLife reports when an existing item of a container expires. The state is StateLive or StateGhost.
-func ExplainLife(state *view.ContainerState, h *layout.ItemHeader, body []byte) Expiry {
+func ExplainLife(state *view.ContainerState, h *layout.ItemHeader, body []byte) ItemExpiryExplanation {
 	p, l, now := state.Policy, state.Lives.Of(h, body), state.Now
-	e := Expiry{State: StateLive, Now: now, Timestamp: l.TS, Own: l.Own, LeaseUntil: l.LeaseUntil,
-		Path: state.Spec.TTLPropertyPath, Default: p.Default, DefaultChangedAt: p.ChangedAt}
+	e := ItemExpiryExplanation{State: StateLive, Now: now, Timestamp: l.TS, Own: l.Own,
+		LeaseUntil: l.LeaseUntil,
+		Path:       state.Spec.TTLPropertyPath, Default: p.Default, DefaultChangedAt: p.ChangedAt}
 	if e.ended = l.Ended; l.Based {
 		e.Based, e.Base = true, l.Base
 	}
@@ -224,7 +225,8 @@ type ItemKey struct {
 
 // Explain reports whether an item, live or not, exists, and when and why it expires or has expired. lsn is
 // that of its last write, or of its purge if that is known.
-func Explain(state *view.ContainerState, r engine.Reader, p ItemKey) (e Expiry, lsn uint64, err error) {
+func Explain(state *view.ContainerState, r engine.Reader,
+	p ItemKey) (e ItemExpiryExplanation, lsn uint64, err error) {
 	scope := state.RangeOf(p.EPK).Scope
 	h, body, err := itemHead(r, scope, p)
 	switch {
@@ -232,7 +234,7 @@ func Explain(state *view.ContainerState, r engine.Reader, p ItemKey) (e Expiry, 
 		// If the header still exists, the item was deleted with its whole partition key.
 		return explainGone(state, r, scope, p)
 	case err != nil:
-		return Expiry{}, 0, err
+		return ItemExpiryExplanation{}, 0, err
 	}
 	return ExplainLife(state, &h, body), h.Sequence.LSN(), nil
 }
@@ -256,8 +258,8 @@ func itemHead(r engine.Reader, scope []byte, p ItemKey) (layout.ItemHeader, []by
 // explainGone reports what happened to an item that does not exist any more, from the feed of all versions
 // or else from the log of expiries.
 func explainGone(state *view.ContainerState, r engine.Reader, scope []byte, p ItemKey) (
-	e Expiry, lsn uint64, err error) {
-	e = Expiry{Now: state.Now, Path: state.Spec.TTLPropertyPath, Default: state.Policy.Default,
+	e ItemExpiryExplanation, lsn uint64, err error) {
+	e = ItemExpiryExplanation{Now: state.Now, Path: state.Spec.TTLPropertyPath, Default: state.Policy.Default,
 		DefaultChangedAt: state.Policy.ChangedAt}
 	if state.Versions > 0 {
 		v, lsn, found, err := LastEntry(r, scope, layout.FamilyVersions, p, 0)

@@ -24,7 +24,7 @@ type PurgeBacklog struct {
 func Ghosts(state *view.ContainerState, s *view.PartitionRange, r engine.Reader,
 	limit int64) (b PurgeBacklog, err error) {
 	items := r.Scan(layout.ScopeFamily(s.Scope, layout.FamilyItem), false)
-	g := ghostCounter{state: state, s: s, limit: limit, items: items}
+	g := unpurgedItemCounter{state: state, s: s, limit: limit, items: items}
 	inherit, due := state.Policy.Cutoffs(state.Now)
 	if err = g.walk(r, layout.FamilyWritten, inherit); err == nil {
 		err = g.walk(r, layout.FamilyDeadline, due)
@@ -35,9 +35,9 @@ func Ghosts(state *view.ContainerState, s *view.PartitionRange, r engine.Reader,
 	return g.out, err
 }
 
-// ghostCounter is a running count of the ghosts (expired items that are not purged yet) in one partition
-// range.
-type ghostCounter struct {
+// unpurgedItemCounter is a running count of the ghosts (expired items that are not purged yet) in one
+// partition range.
+type unpurgedItemCounter struct {
 	state *view.ContainerState
 	s     *view.PartitionRange
 	limit int64
@@ -48,7 +48,7 @@ type ghostCounter struct {
 
 // walk counts the expired items in one family of the index of expiry: those with a key whose second is at
 // most cutoff.
-func (g *ghostCounter) walk(r engine.Reader, family byte, cutoff int64) error {
+func (g *unpurgedItemCounter) walk(r engine.Reader, family byte, cutoff int64) error {
 	if g.out.Items >= g.limit {
 		return nil
 	}
@@ -63,7 +63,7 @@ func (g *ghostCounter) walk(r engine.Reader, family byte, cutoff int64) error {
 	})
 }
 
-func (g *ghostCounter) judge(rid uint64) error {
+func (g *unpurgedItemCounter) judge(rid uint64) error {
 	key := layout.AppendScopeKey(nil, g.s.Scope, layout.FamilyItem, rid)
 	if !g.items.SeekGE(key) || !bytes.Equal(g.items.Key(), key) {
 		return engine.ErrCorrupt

@@ -16,7 +16,7 @@ import (
 // A RequestPartDecoder is a part of a request struct that decodes itself from the request, for instance a
 // container that the path names. The field of the request struct that has this type must be exported, or
 // embed an exported type.
-type RequestPartDecoder[L HandlerReceiver] interface {
+type RequestPartDecoder[L HandlerMethodReceiver] interface {
 	Find(l L, ec echo.Context) error
 }
 
@@ -27,7 +27,7 @@ type JSONMemberDecoder interface {
 }
 
 // requestDecoder decodes requests into a request struct, in the order of the struct's parts.
-type requestDecoder[L HandlerReceiver] struct {
+type requestDecoder[L HandlerMethodReceiver] struct {
 	steps []decodeStep[L]
 	body  []requestField
 	query []requestField
@@ -43,7 +43,7 @@ type requestDecoder[L HandlerReceiver] struct {
 
 // decodeStep decodes one part of a request (the path, the query string, a member of the body) into the
 // request struct.
-type decodeStep[L HandlerReceiver] func(l L, ec echo.Context, in reflect.Value) error
+type decodeStep[L HandlerMethodReceiver] func(l L, ec echo.Context, in reflect.Value) error
 
 // requestField is a member of a body, or a parameter of a query string.
 type requestField struct {
@@ -57,7 +57,7 @@ type requestField struct {
 }
 
 // decoderOf returns the decoder of a request struct, made from its tags.
-func decoderOf[L HandlerReceiver](t reflect.Type) *requestDecoder[L] {
+func decoderOf[L HandlerMethodReceiver](t reflect.Type) *requestDecoder[L] {
 	d := new(requestDecoder[L])
 	if implementsFinder[L](t) {
 		d.steps = []decodeStep[L]{func(l L, ec echo.Context, in reflect.Value) error {
@@ -119,7 +119,7 @@ func (d *requestDecoder[L]) scan(t reflect.Type, at []int) {
 
 // implementsFinder reports whether a part implements RequestPartDecoder itself, rather than through an
 // embedded field.
-func implementsFinder[L HandlerReceiver](t reflect.Type) bool {
+func implementsFinder[L HandlerMethodReceiver](t reflect.Type) bool {
 	if !reflect.PointerTo(t).Implements(reflect.TypeFor[RequestPartDecoder[L]]()) {
 		return false
 	}

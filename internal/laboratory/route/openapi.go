@@ -47,7 +47,7 @@ const keyName = "masterKey"
 
 // Describe generates the OpenAPI document of routes. a has the title and what else the routes do not
 // contain.
-func Describe[L HandlerReceiver](routes []Route[L], a OpenAPIOptions) (OpenAPIDocument, error) {
+func Describe[L HandlerMethodReceiver](routes []Route[L], a OpenAPIOptions) (OpenAPIDocument, error) {
 	r := openapi31.NewReflector()
 	r.DefaultOptions = append(r.DefaultOptions, jsonschema.InterceptDefName(a.plainName),
 		jsonschema.InterceptProp(presence), jsonschema.InterceptSchema(a.closed))
@@ -246,7 +246,7 @@ func operationID(method, path string) string {
 
 // takes lists the input of a route for the HTML page: the parameters of its query string and the members of
 // its body.
-func takes[L HandlerReceiver](d *OpenAPIDocument, r *Route[L]) (list []string) {
+func takes[L HandlerMethodReceiver](d *OpenAPIDocument, r *Route[L]) (list []string) {
 	item := d.spec.Paths.MapOfPathItemValues[r.Path]
 	op, err := item.Operation(strings.ToLower(r.Method))
 	if err != nil || op == nil {

@@ -33,7 +33,7 @@ type routePageRow struct {
 const PageKind = "text/html; charset=utf-8"
 
 // Page returns the HTML page with a row for each route. The routes must be those of d.
-func Page[L HandlerReceiver](routes []Route[L], d *OpenAPIDocument) (TextResponse, error) {
+func Page[L HandlerMethodReceiver](routes []Route[L], d *OpenAPIDocument) (TextResponse, error) {
 	var rows []routePageRow
 	for i := range routes {
 		r := &routes[i]

@@ -15,7 +15,7 @@ import (
 
 // Route is one route of a table: its method, path, types and handler. On and Raw make a Route; its methods
 // return modified copies.
-type Route[L HandlerReceiver] struct {
+type Route[L HandlerMethodReceiver] struct {
 	Method  string
 	Path    string       // "/_mayfly/dbs/{db}/clock"
 	Summary string       // one line, without a full stop
@@ -46,7 +46,7 @@ type NoBody struct{}
 
 // On returns a route with a handler that is independent of HTTP: a function from a request struct to a
 // response struct.
-func On[L HandlerReceiver, Request, Answer any](method, path, summary string,
+func On[L HandlerMethodReceiver, Request, Answer any](method, path, summary string,
 	run func(L, context.Context, *Request) (Answer, error),
 ) Route[L] {
 	r := newRoute[L](method, path, summary, reflect.TypeFor[Request]())
@@ -76,7 +76,7 @@ func On[L HandlerReceiver, Request, Answer any](method, path, summary string,
 
 // Raw returns a route with a handler that sends its response itself, for example as a stream. Route.As
 // declares the formats of the response.
-func Raw[L HandlerReceiver, Request any](method, path, summary string,
+func Raw[L HandlerMethodReceiver, Request any](method, path, summary string,
 	run func(L, echo.Context, *Request) error,
 ) Route[L] {
 	r := newRoute[L](method, path, summary, reflect.TypeFor[Request]())
@@ -90,7 +90,7 @@ func Raw[L HandlerReceiver, Request any](method, path, summary string,
 	return r
 }
 
-func newRoute[L HandlerReceiver](method, path, summary string, request reflect.Type) Route[L] {
+func newRoute[L HandlerMethodReceiver](method, path, summary string, request reflect.Type) Route[L] {
 	return Route[L]{Method: method, Path: path, Summary: summary, Request: request, status: http.StatusOK,
 		decoder: decoderOf[L](request)}
 }
@@ -123,7 +123,7 @@ func (r Route[L]) As(answers ...ResponseFormat) Route[L] {
 // ResponseWithCharge is implemented by a response with a receipt, which says what the request has done and
 // what it costs. The receipt is used after a failure as well.
 type ResponseWithCharge interface {
-	Receipt() store.Receipt
+	Receipt() store.OperationReceipt
 }
 
 // ResponseWithStatus is implemented by a response that sets its own HTTP status.

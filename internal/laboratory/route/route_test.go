@@ -28,7 +28,9 @@ func (*testServer) Body(ec echo.Context) []byte {
 	return b
 }
 
-func (s *testServer) Charge(_ echo.Context, r store.Receipt) { s.charged = append(s.charged, r.Charge) }
+func (s *testServer) Charge(_ echo.Context, r store.OperationReceipt) {
+	s.charged = append(s.charged, r.Charge)
+}
 
 func (*testServer) Answer(ec echo.Context, status int, body []byte) error {
 	if body == nil {
@@ -76,7 +78,7 @@ type putRequest struct {
 	_     struct{}          `takes:"a book has %" additionalProperties:"false"`
 }
 
-type putAnswer struct {
+type putBookResponse struct {
 	Shelf string   `json:"shelf"`
 	Title string   `json:"title"`
 	Code  string   `json:"code,omitempty"`
@@ -86,14 +88,17 @@ type putAnswer struct {
 	cost  float64
 }
 
-func (a *putAnswer) Receipt() store.Receipt { return store.Receipt{Charge: a.cost} }
-func (a *putAnswer) StatusCode() int        { return http.StatusCreated }
-func (a *putAnswer) SetHeaders(h http.Header) {
+func (a *putBookResponse) Receipt() store.OperationReceipt {
+	return store.OperationReceipt{Charge: a.cost}
+}
+func (a *putBookResponse) StatusCode() int { return http.StatusCreated }
+func (a *putBookResponse) SetHeaders(h http.Header) {
 	h["X-Shelf"] = []string{a.Shelf}
 }
 
-func (*testServer) put(_ context.Context, in *putRequest) (putAnswer, error) {
-	out := putAnswer{in.ShelfParameter.Shelf, string(in.Title), string(in.Code), in.Count, in.Price, in.Sold, 7}
+func (*testServer) put(_ context.Context, in *putRequest) (putBookResponse, error) {
+	out := putBookResponse{in.ShelfParameter.Shelf, string(in.Title), string(in.Code), in.Count, in.Price,
+		in.Sold, 7}
 	if in.Title == "burnt" {
 		return out, &Error{http.StatusConflict, "It is burnt."}
 	}
@@ -106,16 +111,16 @@ type listRequest struct {
 	Limit int64  `query:"limit" minimum:"1" maximum:"10" default:"5"`
 }
 
-type listAnswer struct {
+type echoedListParameters struct {
 	After string `json:"after"`
 	Limit int64  `json:"limit"`
 }
 
 // Verbatim implements VerbatimResponse.
-func (*listAnswer) Verbatim() {}
+func (*echoedListParameters) Verbatim() {}
 
-func (*testServer) list(_ context.Context, in *listRequest) (listAnswer, error) {
-	return listAnswer{in.After, in.Limit}, nil
+func (*testServer) list(_ context.Context, in *listRequest) (echoedListParameters, error) {
+	return echoedListParameters{in.After, in.Limit}, nil
 }
 
 func (*testServer) clear(context.Context, *NoBody) (NoBody, error) { return NoBody{}, nil }

@@ -6,9 +6,9 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// HandlerReceiver is implemented by the type whose methods are the handlers of routes. Handlers receive it as
-// their first argument.
-type HandlerReceiver interface {
+// HandlerMethodReceiver is implemented by the type whose methods are the handlers of routes. Handlers receive
+// it as their first argument.
+type HandlerMethodReceiver interface {
 	Wire() RequestIO
 }
 
@@ -18,7 +18,7 @@ type RequestIO interface {
 	Body(ec echo.Context) []byte
 	// Charge records the receipt of the request (its cost in request units and its LSN), from which
 	// headers of the response are made. It is called before the response or the failure is sent.
-	Charge(ec echo.Context, r store.Receipt)
+	Charge(ec echo.Context, r store.OperationReceipt)
 	// Answer sends a status, the headers set so far, and a body; nil means no body.
 	Answer(ec echo.Context, status int, body []byte) error
 }

@@ -24,9 +24,9 @@ type Database struct {
 	rows     *rowSet
 	version  uint64 // grows with each change of rows
 	locks    map[string]*scopeLock
-	sessions map[*backendTransaction]bool // open transactions
-	awaited  map[string]time.Time         // scopes for which a server requests reports, and until when
-	engines  []*Engine                    // open, in the order of their opening
+	sessions map[*databaseSideTransaction]bool // open transactions
+	awaited  map[string]time.Time              // scopes for which a server requests reports, and until when
+	engines  []*Engine                         // open, in the order of their opening
 	down     bool
 	frozen   chan struct{}  // closed when the database continues; nil: it is not frozen
 	recent   []dataSnapshot // earlier states, for InjectedDefects.LoseOnFail
@@ -53,7 +53,7 @@ func New(o Options) *Database {
 		o.Clock = ttl.SystemClock{}
 	}
 	d := &Database{o: o, clock: o.Clock, rows: newRows(), locks: make(map[string]*scopeLock),
-		sessions: make(map[*backendTransaction]bool), awaited: make(map[string]time.Time),
+		sessions: make(map[*databaseSideTransaction]bool), awaited: make(map[string]time.Time),
 		rng: rand.New(&randomSource{clock: o.Clock, seed: o.Seed})}
 	if o.Load.Cores > 0 {
 		d.cores = make(chan struct{}, o.Load.Cores)
@@ -92,7 +92,7 @@ func (d *Database) Fail() {
 	if lose := d.o.Defects.LoseOnFail; lose > 0 {
 		d.loseLocked(d.clock.Now().Add(-lose))
 	}
-	for _, s := range slices.SortedFunc(maps.Keys(d.sessions), (*backendTransaction).compare) {
+	for _, s := range slices.SortedFunc(maps.Keys(d.sessions), (*databaseSideTransaction).compare) {
 		s.endLocked(aborted)
 	}
 	if d.frozen != nil {

@@ -26,7 +26,7 @@ type Engine struct {
 	calls   engine.CallTracker
 
 	mu      sync.Mutex // guards the following fields; never held while waiting
-	queues  map[string]*scopeUpdateQueue
+	queues  map[string]*lsnScopeUpdateQueue
 	told    int64         // the latest time that the database has returned, in microseconds since 1970
 	paused  chan struct{} // closed when the server continues; nil: it is not paused
 	commits uint64
@@ -52,7 +52,7 @@ func (d *Database) Open(name string, machine ttl.Clock) *Engine {
 	if machine == nil {
 		machine = d.clock
 	}
-	e := &Engine{d: d, name: name, machine: machine, queues: make(map[string]*scopeUpdateQueue),
+	e := &Engine{d: d, name: name, machine: machine, queues: make(map[string]*lsnScopeUpdateQueue),
 		drawn: make(map[uint64]uint64),
 		inbox: newInbox(), dead: make(chan struct{})}
 	e.seed = d.o.Seed + 1
@@ -158,7 +158,7 @@ func (e *Engine) Close() error {
 // draws returns the random numbers of an exchange. They depend only on the seed, the server, the time, the
 // operation and the keys. So they do not depend on the order of exchanges that begin at the same moment,
 // unless they are equal.
-func (e *Engine) draws(o ExchangeOperation, keys [][]byte) *rand.Rand {
+func (e *Engine) draws(o NetworkExchangeKind, keys [][]byte) *rand.Rand {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(o))
 	for _, key := range keys {

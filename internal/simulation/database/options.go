@@ -11,7 +11,7 @@ type Options struct {
 	Clock   ttl.Clock // the database's clock, by which exchanges take time, too; nil: the system's
 	Seed    uint64    // of everything that is random
 	Network NetworkConditions
-	Load    OperationTimes
+	Load    OperationDurations
 	Defects InjectedDefects
 	// Committed is called for each commit, in the order of the commits; nil: not called. It must not call the
 	// database.
@@ -25,24 +25,24 @@ type Options struct {
 // that the database has sent.
 type Exchange struct {
 	Server    string // the name of the server's engine
-	Operation ExchangeOperation
+	Operation NetworkExchangeKind
 	Keys      [][]byte // what it is about: keys that are read, otherwise scopes
 	Version   uint64   // the number of changes of the data before its execution; 0: it was not executed
 	Err       error    // why it failed, as the server learns it
 }
 
-// ExchangeOperation is the purpose of an exchange.
-type ExchangeOperation string
+// NetworkExchangeKind is the purpose of an exchange.
+type NetworkExchangeKind string
 
 // The purposes of exchanges between a server and the simulated database.
 const (
-	ExchangeBegin   ExchangeOperation = "begin"   // of a transaction
-	ExchangeRead    ExchangeOperation = "read"    // of keys
-	ExchangePage    ExchangeOperation = "page"    // of a scan that continues after a key
-	ExchangeCommit  ExchangeOperation = "commit"  // of a transaction
-	ExchangeOutcome ExchangeOperation = "outcome" // of a commit, which the server queries
-	ExchangeAwait   ExchangeOperation = "await"   // a request for notifications
-	ExchangeNotify  ExchangeOperation = "notify"  // a notification
+	ExchangeBegin   NetworkExchangeKind = "begin"   // of a transaction
+	ExchangeRead    NetworkExchangeKind = "read"    // of keys
+	ExchangePage    NetworkExchangeKind = "page"    // of a scan that continues after a key
+	ExchangeCommit  NetworkExchangeKind = "commit"  // of a transaction
+	ExchangeOutcome NetworkExchangeKind = "outcome" // of a commit, which the server queries
+	ExchangeAwait   NetworkExchangeKind = "await"   // a request for notifications
+	ExchangeNotify  NetworkExchangeKind = "notify"  // a notification
 )
 
 // NetworkConditions are the delays and failures of the connections between servers and the database.
@@ -56,8 +56,8 @@ type NetworkConditions struct {
 	LostReport  float64 // a notification does not arrive
 }
 
-// OperationTimes is the time that operations take in the database.
-type OperationTimes struct {
+// OperationDurations is the time that operations take in the database.
+type OperationDurations struct {
 	Commit time.Duration // to make a commit durable; commits of different scopes do not wait for each other
 	Cores  int           // number of processors; 0: operations need none
 	Row    time.Duration // processor time for each row that is written

@@ -21,8 +21,8 @@ const (
 	committed
 )
 
-// backendTransaction is one transaction at the database.
-type backendTransaction struct {
+// databaseSideTransaction is one transaction at the database.
+type databaseSideTransaction struct {
 	d      *Database
 	n      uint64 // sessions are numbered in the order of their beginnings
 	server string
@@ -40,22 +40,25 @@ type backendTransaction struct {
 // scopeLock is the exclusive lock that a transaction takes on a scope, with the sessions that wait for it.
 type scopeLock struct {
 	scope   string
-	owner   *backendTransaction
+	owner   *databaseSideTransaction
 	waiting []*lockWaiter
 }
 
 // lockWaiter is an entry in the queue of a lock: a session that waits for it.
 type lockWaiter struct {
-	s       *backendTransaction
+	s       *databaseSideTransaction
 	granted chan struct{}
 }
 
 // compare orders transactions by the time at which they began.
-func (s *backendTransaction) compare(other *backendTransaction) int { return cmp.Compare(s.n, other.n) }
+func (s *databaseSideTransaction) compare(other *databaseSideTransaction) int {
+	return cmp.Compare(s.n, other.n)
+}
 
 // start begins a transaction.
-func (d *Database) start(server string, scopes [][]byte) *backendTransaction {
-	s := &backendTransaction{d: d, server: server, scopes: scopes, ended: make(chan struct{}), busy: true}
+func (d *Database) start(server string, scopes [][]byte) *databaseSideTransaction {
+	s := &databaseSideTransaction{d: d, server: server, scopes: scopes, ended: make(chan struct{}),
+		busy: true}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.started++
@@ -66,7 +69,7 @@ func (d *Database) start(server string, scopes [][]byte) *backendTransaction {
 
 // lockAll takes the locks of the scopes, in their order. It fails with errLost if the transaction ends
 // before that, and with the error of ctx.
-func (s *backendTransaction) lockAll(ctx context.Context, giveUp <-chan struct{}) error {
+func (s *databaseSideTransaction) lockAll(ctx context.Context, giveUp <-chan struct{}) error {
 	if s.d.o.Defects.NoScopeLocks {
 		return nil
 	}
@@ -103,7 +106,7 @@ func isClosed(c <-chan struct{}) bool {
 
 // ask requests the lock of a scope. If the lock is free, it takes it and returns nil. Otherwise it returns
 // the new entry in the queue of those that wait for the lock.
-func (s *backendTransaction) ask(scope string) *lockWaiter {
+func (s *databaseSideTransaction) ask(scope string) *lockWaiter {
 	d := s.d
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -127,7 +130,7 @@ func (s *backendTransaction) ask(scope string) *lockWaiter {
 
 // endLocked ends the transaction and gives its locks to the next sessions in their queues. The caller holds
 // the database's mutex.
-func (s *backendTransaction) endLocked(as txnState) {
+func (s *databaseSideTransaction) endLocked(as txnState) {
 	if s.state != open {
 		return
 	}
@@ -147,7 +150,7 @@ func (s *backendTransaction) endLocked(as txnState) {
 }
 
 // locksWaitedFor returns the locks that a session waits for. The caller holds mu.
-func (d *Database) locksWaitedFor(s *backendTransaction) (list []*scopeLock) {
+func (d *Database) locksWaitedFor(s *databaseSideTransaction) (list []*scopeLock) {
 	for _, scope := range s.scopes {
 		if l := d.locks[string(scope)]; l != nil && l.owner != s {
 			list = append(list, l)
@@ -174,14 +177,14 @@ func (d *Database) passOn(l *scopeLock) {
 }
 
 // abort rolls the transaction back.
-func (s *backendTransaction) abort() {
+func (s *databaseSideTransaction) abort() {
 	s.d.mu.Lock()
 	defer s.d.mu.Unlock()
 	s.endLocked(aborted)
 }
 
 // enter begins a statement of the transaction. It returns errLost if the transaction has ended.
-func (s *backendTransaction) enter() error {
+func (s *databaseSideTransaction) enter() error {
 	s.d.mu.Lock()
 	defer s.d.mu.Unlock()
 	if s.state != open {
@@ -197,7 +200,7 @@ func (s *backendTransaction) enter() error {
 
 // rest ends a statement. If the server sends no other one within idleLimit, the database ends the
 // transaction.
-func (s *backendTransaction) rest() {
+func (s *databaseSideTransaction) rest() {
 	s.d.mu.Lock()
 	defer s.d.mu.Unlock()
 	s.busy = false
@@ -206,7 +209,7 @@ func (s *backendTransaction) rest() {
 	}
 }
 
-func (s *backendTransaction) idle() {
+func (s *databaseSideTransaction) idle() {
 	s.d.mu.Lock()
 	defer s.d.mu.Unlock()
 	if !s.busy {
@@ -218,7 +221,7 @@ func (s *backendTransaction) idle() {
 func (d *Database) timed() bool { return d.o.Network.MaxDelay > 0 }
 
 // commit makes the writes of the transaction durable and visible.
-func (s *backendTransaction) commit(writes []txnWrite, issued []LSNRange) error {
+func (s *databaseSideTransaction) commit(writes []txnWrite, issued []LSNRange) error {
 	d := s.d
 	if err := s.enter(); err != nil {
 		return err
@@ -270,7 +273,7 @@ func (d *Database) applyLocked(writes []txnWrite) {
 
 // settleRanges replaces the deletions of ranges by deletions of the keys that exist now, and then waits for
 // the transactions that have locked one of these keys.
-func (s *backendTransaction) settleRanges(writes []txnWrite) ([]txnWrite, error) {
+func (s *databaseSideTransaction) settleRanges(writes []txnWrite) ([]txnWrite, error) {
 	if !slices.ContainsFunc(writes, func(w txnWrite) bool { return w.within != nil }) {
 		return writes, nil
 	}
@@ -288,7 +291,7 @@ func (s *backendTransaction) settleRanges(writes []txnWrite) ([]txnWrite, error)
 		}
 		w.apply(own)
 	}
-	var holders []*backendTransaction
+	var holders []*databaseSideTransaction
 	for scope, l := range d.locks {
 		key := engine.CeilingKey([]byte(scope))
 		touched := slices.ContainsFunc(writes, func(w txnWrite) bool {
@@ -304,7 +307,7 @@ func (s *backendTransaction) settleRanges(writes []txnWrite) ([]txnWrite, error)
 
 // waitFor waits until other transactions have ended. If that takes too long, because two transactions may
 // be waiting for each other, it returns errLost.
-func (s *backendTransaction) waitFor(others []*backendTransaction) error {
+func (s *databaseSideTransaction) waitFor(others []*databaseSideTransaction) error {
 	var deadlock <-chan time.Time
 	if s.d.timed() {
 		alarm, stop := s.d.clock.After(deadlockTime)

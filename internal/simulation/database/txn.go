@@ -16,8 +16,8 @@ const maxNext = engine.MaxLSN + 1
 // committed together.
 type groupCommitTxn struct {
 	e       *Engine
-	s       *backendTransaction
-	scopes  []*lockedScope
+	s       *databaseSideTransaction
+	scopes  []*lockedLSNScope
 	writes  []txnWrite
 	state   *rowSet // the committed data, with the writes of the attempt
 	version uint64
@@ -26,8 +26,8 @@ type groupCommitTxn struct {
 	lost    error           // why the transaction cannot be committed
 }
 
-// lockedScope is a scope that an attempt has locked, with the next LSN that it issues.
-type lockedScope struct {
+// lockedLSNScope is a scope that an attempt has locked, with the next LSN that it issues.
+type lockedLSNScope struct {
 	key         []byte
 	next, first uint64 // the next LSN; the next LSN at the beginning
 	bad         error  // error of reading the ceiling
@@ -55,7 +55,7 @@ func (e *Engine) begin(ctx context.Context, scopes [][]byte, ahead [][]byte) (*g
 		a.fetched[string(key)] = true
 	}
 	for _, key := range scopes {
-		s := &lockedScope{key: key, next: 1}
+		s := &lockedLSNScope{key: key, next: 1}
 		a.fetched[string(engine.CeilingKey(key))] = true
 		a.fetched[string(engine.MarkKey(key))] = true
 		if v := get(a.state, engine.CeilingKey(key)); v != nil {
@@ -250,7 +250,7 @@ func (t *txn) Enlarge() { t.size.Large = true }
 func (t *txn) Relax() {}
 
 // named returns the scope with the given key if the attempt has locked it, otherwise nil.
-func (a *groupCommitTxn) named(key []byte) *lockedScope {
+func (a *groupCommitTxn) named(key []byte) *lockedLSNScope {
 	for _, s := range a.scopes {
 		if bytes.Equal(s.key, key) {
 			return s
@@ -259,7 +259,7 @@ func (a *groupCommitTxn) named(key []byte) *lockedScope {
 	return nil
 }
 
-func (t *txn) scope(key []byte) *lockedScope {
+func (t *txn) scope(key []byte) *lockedLSNScope {
 	s := t.a.named(key)
 	if s == nil {
 		t.fail(fmt.Errorf("%w: %x is none of this Update's", engine.ErrScope, key))

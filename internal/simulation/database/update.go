@@ -31,8 +31,8 @@ type pendingUpdate struct {
 	cause    any // value of the panic
 }
 
-// scopeUpdateQueue is the queue of one server's Updates of a scope.
-type scopeUpdateQueue struct {
+// lsnScopeUpdateQueue is the queue of one server's Updates of a scope.
+type lsnScopeUpdateQueue struct {
 	scope   []byte
 	users   int
 	held    bool
@@ -68,7 +68,7 @@ func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn
 // lead waits until r is first in the queues of all its scopes, and then runs it in a group with later
 // requests. It returns earlier if the group of another request has run r.
 func (e *Engine) lead(r *pendingUpdate, sorted [][]byte) {
-	var held []*scopeUpdateQueue
+	var held []*lsnScopeUpdateQueue
 	defer func() {
 		for _, q := range held {
 			e.release(q)
@@ -81,19 +81,19 @@ func (e *Engine) lead(r *pendingUpdate, sorted [][]byte) {
 		}
 		held = append(held, q)
 	}
-	var joinable *scopeUpdateQueue
+	var joinable *lsnScopeUpdateQueue
 	if len(held) == 1 {
 		joinable = held[0]
 	}
 	e.runGroup(r, sorted, joinable)
 }
 
-func (e *Engine) acquire(r *pendingUpdate, scope []byte) (q *scopeUpdateQueue, free bool) {
+func (e *Engine) acquire(r *pendingUpdate, scope []byte) (q *lsnScopeUpdateQueue, free bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	q = e.queues[string(scope)]
 	if q == nil {
-		q = &scopeUpdateQueue{scope: scope}
+		q = &lsnScopeUpdateQueue{scope: scope}
 		e.queues[string(scope)] = q
 	}
 	q.users++
@@ -107,7 +107,7 @@ func (e *Engine) acquire(r *pendingUpdate, scope []byte) (q *scopeUpdateQueue, f
 
 // waitFor waits in a queue until r is the first in it, and then returns true. It returns false if another
 // request has run r, or if the context of r has ended.
-func (e *Engine) waitFor(r *pendingUpdate, q *scopeUpdateQueue) bool {
+func (e *Engine) waitFor(r *pendingUpdate, q *lsnScopeUpdateQueue) bool {
 	select {
 	case <-r.lead:
 		return true
@@ -136,9 +136,9 @@ func (e *Engine) waitFor(r *pendingUpdate, q *scopeUpdateQueue) bool {
 	}
 }
 
-// forget is called when a request does not use a scopeUpdateQueue any more. It removes the queue if no other
-// request uses it.
-func (e *Engine) forget(q *scopeUpdateQueue) {
+// forget is called when a request does not use a lsnScopeUpdateQueue any more. It removes the queue if no
+// other request uses it.
+func (e *Engine) forget(q *lsnScopeUpdateQueue) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if q.users--; q.users == 0 {
@@ -147,7 +147,7 @@ func (e *Engine) forget(q *scopeUpdateQueue) {
 }
 
 // release lets the next request in a queue continue.
-func (e *Engine) release(q *scopeUpdateQueue) {
+func (e *Engine) release(q *lsnScopeUpdateQueue) {
 	e.mu.Lock()
 	if q.held = len(q.waiting) > 0; q.held {
 		q.waiting[0].lead <- struct{}{}
@@ -159,7 +159,7 @@ func (e *Engine) release(q *scopeUpdateQueue) {
 
 // join removes up to most requests from the head of a queue and returns them. It stops at the first request
 // that names more than this scope.
-func (e *Engine) join(q *scopeUpdateQueue, most int) (list []*pendingUpdate) {
+func (e *Engine) join(q *lsnScopeUpdateQueue, most int) (list []*pendingUpdate) {
 	if q == nil {
 		return nil
 	}
@@ -178,7 +178,7 @@ func (e *Engine) join(q *scopeUpdateQueue, most int) (list []*pendingUpdate) {
 }
 
 // runGroup runs transactions until the request lead, and the requests of q that join it, have an outcome.
-func (e *Engine) runGroup(lead *pendingUpdate, scopes [][]byte, q *scopeUpdateQueue) {
+func (e *Engine) runGroup(lead *pendingUpdate, scopes [][]byte, q *lsnScopeUpdateQueue) {
 	members := []*pendingUpdate{lead}
 	began := e.d.clock.Now()
 	for try := 0; ; try++ {
@@ -209,7 +209,7 @@ func (e *Engine) runGroup(lead *pendingUpdate, scopes [][]byte, q *scopeUpdateQu
 
 // try runs the functions of several requests (members) in one transaction. If first is set, further requests
 // of the queue may join them. It returns all requests that have taken part.
-func (e *Engine) try(ctx context.Context, members []*pendingUpdate, scopes [][]byte, q *scopeUpdateQueue,
+func (e *Engine) try(ctx context.Context, members []*pendingUpdate, scopes [][]byte, q *lsnScopeUpdateQueue,
 	first bool) ([]*pendingUpdate, error) {
 	if err := ctx.Err(); err != nil {
 		return members, err

@@ -10,19 +10,19 @@ import (
 )
 
 // A cursor is the content of a query's continuation token: the position at which a page ended, so that the
-// next page resumes there. It stays valid after writes and in another process, and never expires. It holds
-// no data of the documents except, for ORDER BY, the key of the last row:
+// next page resumes there. It stays valid after writes and in another process, and never expires. It holds no
+// data of the documents except, for ORDER BY, the key of the last row:
 //
 //	version · form · hash of query and scope (8) · progress · offset · limit + 1 ·
 //	key, cut at 256 bytes · hash of the whole key (8)
 //
 // Numbers without a size are varints. If the query reads one source after the other, the progress holds the
-// position (see WalkProgress). With ORDER BY, equal rows come in the order of their rids, whichever source
-// they are in; the progress then has one entry, which holds the rid of the last row and applies to all
-// sources. If all rows are made before the first is returned (the form Blocking), the progress counts rows
-// of the result, and holds a hash of the spans of the sources in place of the rid. A split of a range may
-// change the order of such rows, so the cursor is then refused. A cursor of groups holds the beginning of
-// the last group's key, and the number of groups returned so far whose keys have this beginning.
+// position (see SourceWalkProgress). With ORDER BY, equal rows come in the order of their rids, whichever
+// source they are in; the progress then has one entry, which holds the rid of the last row and applies to all
+// sources. If all rows are made before the first is returned (the form Blocking), the progress counts rows of
+// the result, and holds a hash of the spans of the sources in place of the rid. A split of a range may change
+// the order of such rows, so the cursor is then refused. A cursor of groups holds the beginning of the last
+// group's key, and the number of groups returned so far whose keys have this beginning.
 //
 // If the key was cut, the next page reads the whole key from the document. If the document no longer exists
 // or has changed, the page begins with the first row whose key has the same beginning: rows may be returned
@@ -36,9 +36,9 @@ const (
 // token (cursor).
 type PagePosition struct {
 	Form   PagingMode
-	At     WalkProgress // the position, if sources are read one after the other
-	Source int          // of the last document; -1: unknown
-	Rid    uint64       // of the last document
+	At     SourceWalkProgress // the position, if sources are read one after the other
+	Source int                // of the last document; -1: unknown
+	Rid    uint64             // of the last document
 	// Rows is the number of rows of the last document that have been returned; 0: all. In the form
 	// Blocking, where all rows are made before the first is returned, it is the number of returned rows of
 	// the result
@@ -53,7 +53,7 @@ type PagePosition struct {
 
 // progress converts the position to the form in which a continuation token stores it. spans are the key
 // intervals of the query's sources.
-func (p PagePosition) progress(spans []SourceSpan) WalkProgress {
+func (p PagePosition) progress(spans []SourceKeyRange) SourceWalkProgress {
 	one := Begin(spans)
 	switch {
 	case p.Form == Blocking:
@@ -69,7 +69,7 @@ func (p PagePosition) progress(spans []SourceSpan) WalkProgress {
 }
 
 // SpansHash returns a hash of the spans and their order.
-func SpansHash(spans []SourceSpan) uint64 {
+func SpansHash(spans []SourceKeyRange) uint64 {
 	var b []byte
 	for _, s := range spans {
 		b = record.AppendSized(record.AppendSized(b, s.From), s.To)
@@ -79,7 +79,7 @@ func SpansHash(spans []SourceSpan) uint64 {
 
 // Encode returns the position as the text of a continuation token. hash is that of the query and of the
 // part of the container that it reads; spans are the parts of it that the sources cover.
-func (p PagePosition) Encode(hash uint64, spans []SourceSpan) string {
+func (p PagePosition) Encode(hash uint64, spans []SourceKeyRange) string {
 	b := append(make([]byte, 0, 128+len(p.Key)), cursorVersion, byte(p.Form))
 	b = binary.BigEndian.AppendUint64(b, hash)
 	b = p.progress(spans).Append(b)
@@ -103,7 +103,7 @@ func KeySum(key []byte) uint64 {
 // Decode decodes a cursor, the text of a continuation token, and checks it: hash must be that of the query
 // and its scope, and the key intervals of the sources (spans) must lie within those of the run that made the
 // cursor. Otherwise it returns a *queryerror.CursorError.
-func Decode(text string, hash uint64, f PagingMode, spans []SourceSpan) (PagePosition, error) {
+func Decode(text string, hash uint64, f PagingMode, spans []SourceKeyRange) (PagePosition, error) {
 	bad := func(reason string) (PagePosition,
 		error) {
 		return PagePosition{}, &queryerror.CursorError{Reason: reason}

@@ -7,13 +7,13 @@ import (
 	"math"
 )
 
-// SourceSpan is the interval [From, To) of keys that a source of a query covers: effective partition keys, if
-// the source is a partition range. The spans of a query's sources follow one another in order. An empty To is
-// the end of all keys.
-type SourceSpan struct{ From, To []byte }
+// SourceKeyRange is the interval [From, To) of keys that a source of a query covers: effective partition
+// keys, if the source is a partition range. The spans of a query's sources follow one another in order. An
+// empty To is the end of all keys.
+type SourceKeyRange struct{ From, To []byte }
 
 // holds reports whether s contains o. Every span contains an empty span.
-func (s SourceSpan) holds(o SourceSpan) bool {
+func (s SourceKeyRange) holds(o SourceKeyRange) bool {
 	if len(o.To) > 0 && bytes.Compare(o.From, o.To) >= 0 {
 		return true
 	}
@@ -24,17 +24,17 @@ func (s SourceSpan) holds(o SourceSpan) bool {
 func endsBy(a, b []byte) bool { return len(b) == 0 || len(a) > 0 && bytes.Compare(a, b) <= 0 }
 
 // whole returns the span that the sources cover together.
-func whole(spans []SourceSpan) (all SourceSpan) {
+func whole(spans []SourceKeyRange) (all SourceKeyRange) {
 	if n := len(spans); n > 0 {
-		all = SourceSpan{spans[0].From, spans[n-1].To}
+		all = SourceKeyRange{spans[0].From, spans[n-1].To}
 	}
 	return all
 }
 
 // NumberedSpans returns spans for n sources for which no key intervals are given: the i-th goes from the
 // number i to i+1, as 4 bytes. The first span has no lower and the last no upper bound.
-func NumberedSpans(n int) []SourceSpan {
-	spans := make([]SourceSpan, n)
+func NumberedSpans(n int) []SourceKeyRange {
+	spans := make([]SourceKeyRange, n)
 	for i := range n - 1 {
 		spans[i].To = binary.BigEndian.AppendUint32(nil, uint32(i+1))
 		spans[i+1].From = spans[i].To
@@ -42,23 +42,24 @@ func NumberedSpans(n int) []SourceSpan {
 	return spans
 }
 
-// WalkProgress is the position of a walk that reads one source after the other, each in the order of rids.
+// SourceWalkProgress is the position of a walk that reads one source after the other, each in the order of
+// rids.
 //
 // A source may be divided between two pages. Each of its parts then contains some of the documents that have
-// not been returned yet. So the progress does not name sources but sections of the order in which the
-// sources follow one another. For each section it holds the last rid whose document has been returned. A
-// part of a source lies in one section, and its documents keep their rids, so the walk resumes in that part
-// after the section's rid. For the same reason the progress is valid for a walk over a part of what the
-// first walk covered.
+// not been returned yet. So the progress does not name sources but sections of the order in which the sources
+// follow one another. For each section it holds the last rid whose document has been returned. A part of a
+// source lies in one section, and its documents keep their rids, so the walk resumes in that part after the
+// section's rid. For the same reason the progress is valid for a walk over a part of what the first walk
+// covered.
 //
 // In bytes: the two ends of the covered span, the number of sections, and for each section its end, rid and
 // rows. Ends are preceded by their length; lengths and numbers are varints; a rid has 8 bytes, big-endian.
-type WalkProgress struct {
-	within SourceSpan
+type SourceWalkProgress struct {
+	within SourceKeyRange
 	marks  []SectionPosition // in ascending order; nothing after the last one has been returned
 }
 
-// SectionPosition says how far a walk has come in one section of a WalkProgress, a part of the order in
+// SectionPosition says how far a walk has come in one section of a SourceWalkProgress, a part of the order in
 // which the sources follow one another. The section ends at to.
 type SectionPosition struct {
 	to   []byte
@@ -69,15 +70,17 @@ type SectionPosition struct {
 const finished = math.MaxUint64
 
 // Begin returns the progress of a walk that has not begun, over sources that cover the spans.
-func Begin(spans []SourceSpan) WalkProgress { return WalkProgress{within: whole(spans)} }
+func Begin(spans []SourceKeyRange) SourceWalkProgress {
+	return SourceWalkProgress{within: whole(spans)}
+}
 
 // Covers reports whether the walk whose progress p is covers at least the given spans, so that a walk over
 // these can resume from p.
-func (p WalkProgress) Covers(spans []SourceSpan) bool { return p.within.holds(whole(spans)) }
+func (p SourceWalkProgress) Covers(spans []SourceKeyRange) bool { return p.within.holds(whole(spans)) }
 
 // At returns the last rid that was returned from a span, 0 for none, and how many rows of that document were
 // returned, 0 for all. left is false if the whole span has been returned.
-func (p WalkProgress) At(s SourceSpan) (rid uint64, rows int, left bool) {
+func (p SourceWalkProgress) At(s SourceKeyRange) (rid uint64, rows int, left bool) {
 	for _, m := range p.marks {
 		if endsBy(s.To, m.to) {
 			return m.Rid, m.Rows, m.Rid != finished
@@ -89,7 +92,7 @@ func (p WalkProgress) At(s SourceSpan) (rid uint64, rows int, left bool) {
 // Reach returns the progress of a walk that has continued from p and has just returned the document rid of
 // the source whose span is spans[i]. rows is the number of rows of that document that have been returned;
 // 0 means all.
-func (p WalkProgress) Reach(spans []SourceSpan, i int, rid uint64, rows int) WalkProgress {
+func (p SourceWalkProgress) Reach(spans []SourceKeyRange, i int, rid uint64, rows int) SourceWalkProgress {
 	next := Begin(spans)
 	if i > 0 {
 		next.mark(SectionPosition{to: spans[i].From, Rid: finished})
@@ -107,7 +110,7 @@ func (p WalkProgress) Reach(spans []SourceSpan, i int, rid uint64, rows int) Wal
 
 // mark appends the position of the walk in the next section. If the last section has the same rid and rows,
 // it is extended to m.to instead.
-func (p *WalkProgress) mark(m SectionPosition) {
+func (p *SourceWalkProgress) mark(m SectionPosition) {
 	if n := len(p.marks); n > 0 && p.marks[n-1].Rid == m.Rid && p.marks[n-1].Rows == m.Rows {
 		p.marks[n-1].to = m.to
 		return
@@ -116,7 +119,7 @@ func (p *WalkProgress) mark(m SectionPosition) {
 }
 
 // Append appends the encoded progress.
-func (p WalkProgress) Append(dst []byte) []byte {
+func (p SourceWalkProgress) Append(dst []byte) []byte {
 	dst = record.AppendSized(record.AppendSized(dst, p.within.From), p.within.To)
 	dst = binary.AppendUvarint(dst, uint64(len(p.marks)))
 	for _, m := range p.marks {
@@ -128,9 +131,9 @@ func (p WalkProgress) Append(dst []byte) []byte {
 
 // ParseProgress reads a progress from the front of b and returns the bytes behind it. ok is false if b is
 // malformed. The progress holds slices of b.
-func ParseProgress(b []byte) (p WalkProgress, rest []byte, ok bool) {
+func ParseProgress(b []byte) (p SourceWalkProgress, rest []byte, ok bool) {
 	r := record.BinaryReader{Rest: b, Ok: true}
-	p.within = SourceSpan{r.Sized(), r.Sized()}
+	p.within = SourceKeyRange{r.Sized(), r.Sized()}
 	for n := r.Uvarint(); n > 0 && r.Ok; n-- {
 		p.marks = append(p.marks, SectionPosition{r.Sized(), r.Uint64(), r.Count()})
 	}

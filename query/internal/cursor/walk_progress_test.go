@@ -16,15 +16,15 @@ type walkedDocument struct {
 
 // cut divides all keys at the given bounds, single bytes in ascending order, and returns the resulting
 // spans.
-func cut(bounds []byte) []SourceSpan {
-	spans := make([]SourceSpan, len(bounds)+1)
+func cut(bounds []byte) []SourceKeyRange {
+	spans := make([]SourceKeyRange, len(bounds)+1)
 	for i, b := range bounds {
 		spans[i].To, spans[i+1].From = []byte{b}, []byte{b}
 	}
 	return spans
 }
 
-func (s SourceSpan) contains(p walkedDocument) bool {
+func (s SourceKeyRange) contains(p walkedDocument) bool {
 	at := []byte{p.at}
 	return bytes.Compare(s.From, at) <= 0 && (len(s.To) == 0 || bytes.Compare(at, s.To) < 0)
 }
@@ -40,15 +40,15 @@ func TestProgress(t *testing.T) {
 		}
 		bounds := []byte{}
 		met := map[walkedDocument]int{}
-		var walk func(within SourceSpan, text []byte, depth int)
-		walk = func(within SourceSpan, text []byte, depth int) {
+		var walk func(within SourceKeyRange, text []byte, depth int)
+		walk = func(within SourceKeyRange, text []byte, depth int) {
 			for pages := 0; ; pages++ {
 				for range r.IntN(2) { // divide one
 					bounds = append(bounds, byte(1+r.IntN(255)))
 					slices.Sort(bounds)
 					bounds = slices.Compact(bounds)
 				}
-				var spans []SourceSpan
+				var spans []SourceKeyRange
 				for _, s := range cut(bounds) {
 					s.From = slices.MaxFunc([][]byte{s.From, within.From}, bytes.Compare)
 					if !endsBy(s.To, within.To) {
@@ -92,7 +92,7 @@ func TestProgress(t *testing.T) {
 				text = next.Append([]byte{})
 			}
 		}
-		walk(SourceSpan{}, nil, 3)
+		walk(SourceKeyRange{}, nil, 3)
 		for _, p := range points {
 			if met[p] != 1 {
 				t.Fatalf("seed %d: %v was met %d times", seed, p, met[p])
@@ -103,17 +103,18 @@ func TestProgress(t *testing.T) {
 
 func TestProgressCovers(t *testing.T) {
 	b := func(s string) []byte { return []byte(s) }
-	p := Begin([]SourceSpan{{b("c"), b("f")}, {b("f"), b("k")}})
+	p := Begin([]SourceKeyRange{{b("c"), b("f")}, {b("f"), b("k")}})
 	for _, c := range []struct {
-		spans []SourceSpan
+		spans []SourceKeyRange
 		ok    bool
 	}{
-		{[]SourceSpan{{b("c"), b("k")}}, true}, {[]SourceSpan{{b("d"), b("e")}, {b("e"), b("f")}}, true},
+		{[]SourceKeyRange{{b("c"), b("k")}}, true}, {[]SourceKeyRange{{b("d"), b("e")}, {b("e"), b("f")}},
+			true},
 		{nil, false},
-		{[]SourceSpan{{b("b"), b("k")}}, false}, {[]SourceSpan{{b("c"), b("l")}}, false},
-		{[]SourceSpan{{b("c"), nil}},
-			false}, {[]SourceSpan{{nil, b("d")}}, false},
-		{[]SourceSpan{{b("z"), b("z")}}, true}, // nothing
+		{[]SourceKeyRange{{b("b"), b("k")}}, false}, {[]SourceKeyRange{{b("c"), b("l")}}, false},
+		{[]SourceKeyRange{{b("c"), nil}},
+			false}, {[]SourceKeyRange{{nil, b("d")}}, false},
+		{[]SourceKeyRange{{b("z"), b("z")}}, true}, // nothing
 	} {
 		if p.Covers(c.spans) != c.ok {
 			t.Errorf("%q: %v", c.spans, !c.ok)
@@ -121,8 +122,8 @@ func TestProgressCovers(t *testing.T) {
 	}
 }
 
-// FuzzProgress parses any bytes as a WalkProgress. A progress that can be parsed must be the same after it
-// is encoded and parsed again.
+// FuzzProgress parses any bytes as a SourceWalkProgress. A progress that can be parsed must be the same after
+// it is encoded and parsed again.
 func FuzzProgress(f *testing.F) {
 	spans := cut([]byte{20, 30})
 	p := Begin(spans).Reach(spans, 1, 77, 2)

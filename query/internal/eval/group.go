@@ -36,7 +36,7 @@ type GroupState struct {
 	spilled bool   // it has been moved to a file
 	size    int    // in bytes
 	keys    []jsondoc.Value
-	State   []lang.Aggregate
+	State   []lang.AggregateState
 }
 
 // NewGrouper returns a grouper of the rows of rs; held counts the bytes that it keeps.
@@ -60,7 +60,7 @@ func (g *Grouper) start(keys []jsondoc.Value) *GroupState {
 
 // empty returns a new group without rows.
 func (g *Grouper) empty() *GroupState {
-	one := &GroupState{State: make([]lang.Aggregate, len(g.Rowset.Aggs))}
+	one := &GroupState{State: make([]lang.AggregateState, len(g.Rowset.Aggs))}
 	for i, a := range g.Rowset.Aggs {
 		one.State[i] = lang.NewAggregate(a.Name)
 		if sum, ok := one.State[i].(*lang.SumAverageAggregate); ok {

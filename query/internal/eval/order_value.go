@@ -10,8 +10,8 @@ import (
 // last returned row it keeps only this hash.
 type OrderValue struct {
 	kind  jsondoc.Kind
-	value jsondoc.Value // unless it is an array or an object
-	hash  jsondoc.Hash  // of arrays and objects
+	value jsondoc.Value         // unless it is an array or an object
+	hash  jsondoc.MurmurHash128 // of arrays and objects
 }
 
 // OrderedBy returns the OrderValue of v.
@@ -23,7 +23,9 @@ func OrderedBy(v jsondoc.Value) OrderValue {
 }
 
 // OrderedByHash returns the OrderValue of an array or an object, according to k, with the hash h.
-func OrderedByHash(k jsondoc.Kind, h jsondoc.Hash) OrderValue { return OrderValue{kind: k, hash: h} }
+func OrderedByHash(k jsondoc.Kind, h jsondoc.MurmurHash128) OrderValue {
+	return OrderValue{kind: k, hash: h}
+}
 
 // hashSize is the length of a hash in a key.
 const hashSize = 16

@@ -26,7 +26,7 @@ type RunOptions struct {
 	Scope    string                // identifies the sources: a cursor is valid for one scope
 	// the span of each source, so that a cursor stays valid when a source is divided; nil: the spans are
 	// NumberedSpans
-	Spans []cursor.SourceSpan
+	Spans []cursor.SourceKeyRange
 	Trace bool // measure the time of each part, for Explain
 	// Certain makes a query without conditions check whether any row follows a full page. Without it such a
 	// page has a cursor even if it is the last one, as in Cosmos DB. All other queries always check.
@@ -100,16 +100,16 @@ type Execution struct {
 	f       *eval.Frame
 	page    Page
 
-	spans    []cursor.SourceSpan    // of the sources
-	from     cursor.PagePosition    // beginning of this page
-	done     cursor.PagePosition    // current position
-	current  sortEntry              // the document that the frame holds
-	rowInDoc int                    // rows of the current document so far
-	returned int                    // blocking: rows of the result so far
-	resume   cursor.SectionPosition // streaming form: beginning of the page in the current source
-	more     bool                   // there is another page
-	last     []byte                 // DISTINCT in order: the previous row
-	past     *eval.RowHashSet       // DISTINCT in the order of rids: hashes of all previous rows
+	spans    []cursor.SourceKeyRange // of the sources
+	from     cursor.PagePosition     // beginning of this page
+	done     cursor.PagePosition     // current position
+	current  sortEntry               // the document that the frame holds
+	rowInDoc int                     // rows of the current document so far
+	returned int                     // blocking: rows of the result so far
+	resume   cursor.SectionPosition  // streaming form: beginning of the page in the current source
+	more     bool                    // there is another page
+	last     []byte                  // DISTINCT in order: the previous row
+	past     *eval.RowHashSet        // DISTINCT in the order of rids: hashes of all previous rows
 	// replay is set if the field past (the rows that earlier pages of a DISTINCT have returned) must be
 	// computed again from the documents that these pages have read
 	replay     bool

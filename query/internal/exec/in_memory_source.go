@@ -71,7 +71,7 @@ func (s *inMemorySource) Fetch(rid uint64) (source.Document, bool, error) {
 }
 
 // Postings returns no rids, because a list has no index.
-func (s *inMemorySource) Postings([]byte) source.PostingIterator { return &SortedRIDs{} }
+func (s *inMemorySource) Postings([]byte) source.PostingIterator { return &SortedRIDListIterator{} }
 
 // Terms returns no entries, because a list has no index.
 func (s *inMemorySource) Terms(_, _ []byte, _ bool) source.IndexEntryIterator {

@@ -58,7 +58,7 @@ func (d *ridListDocumentIterator) look(rid uint64) {
 
 // note counts an index entry, unless the entry was counted before, when it was read for sorting.
 func (d *ridListDocumentIterator) note() error {
-	if _, counted := d.rids.(*SortedRIDs); counted {
+	if _, counted := d.rids.(*SortedRIDListIterator); counted {
 		return d.x.pass(lang.EntryWork)
 	}
 	return d.x.passEntry()

@@ -120,15 +120,15 @@ func (x *RIDIntersection) Close() error {
 	return x.err
 }
 
-// RIDUnion iterates over the rids that any of the lists contains.
-type RIDUnion struct {
+// RIDUnionIterator iterates over the rids that any of the lists contains.
+type RIDUnionIterator struct {
 	All  []source.PostingIterator          // to be closed
 	live heap.Heap[source.PostingIterator] // those that have not ended
 	init bool
 }
 
 // Next moves to the next rid and returns false at the end.
-func (u *RIDUnion) Next() bool {
+func (u *RIDUnionIterator) Next() bool {
 	if !u.init {
 		return u.SeekGE(0)
 	}
@@ -143,7 +143,7 @@ func (u *RIDUnion) Next() bool {
 
 // moved restores the order of the heap after its first iterator has advanced. ok is false if that iterator
 // has ended.
-func (u *RIDUnion) moved(ok bool) {
+func (u *RIDUnionIterator) moved(ok bool) {
 	if ok {
 		u.live.Fix()
 	} else {
@@ -152,7 +152,7 @@ func (u *RIDUnion) moved(ok bool) {
 }
 
 // SeekGE moves to the first rid that is not less than rid. It returns false if there is none.
-func (u *RIDUnion) SeekGE(rid uint64) bool {
+func (u *RIDUnionIterator) SeekGE(rid uint64) bool {
 	if !u.init {
 		u.init = true
 		u.live.Before = func(a, b source.PostingIterator) bool { return a.RID() < b.RID() }
@@ -171,20 +171,20 @@ func (u *RIDUnion) SeekGE(rid uint64) bool {
 }
 
 // RID returns the current rid.
-func (u *RIDUnion) RID() uint64 { return u.live.List[0].RID() }
+func (u *RIDUnionIterator) RID() uint64 { return u.live.List[0].RID() }
 
 // Close releases the iterator and returns its first error.
-func (u *RIDUnion) Close() error { return closeAll(u.All) }
+func (u *RIDUnionIterator) Close() error { return closeAll(u.All) }
 
-// SortedRIDs iterates over a sorted list of rids.
-type SortedRIDs struct {
+// SortedRIDListIterator iterates over a sorted list of rids.
+type SortedRIDListIterator struct {
 	Rids    []uint64
 	at      int    // index after the current one
 	release func() // gives the memory of the list back; may be nil
 }
 
 // Next moves to the next rid and returns false at the end.
-func (g *SortedRIDs) Next() bool {
+func (g *SortedRIDListIterator) Next() bool {
 	if g.at >= len(g.Rids) {
 		return false
 	}
@@ -193,7 +193,7 @@ func (g *SortedRIDs) Next() bool {
 }
 
 // SeekGE moves to the first rid that is not less than rid. It returns false if there is none.
-func (g *SortedRIDs) SeekGE(rid uint64) bool {
+func (g *SortedRIDListIterator) SeekGE(rid uint64) bool {
 	from := max(g.at-1, 0)
 	i, _ := slices.BinarySearch(g.Rids[from:], rid)
 	g.at = from + i + 1
@@ -201,10 +201,10 @@ func (g *SortedRIDs) SeekGE(rid uint64) bool {
 }
 
 // RID returns the current rid.
-func (g *SortedRIDs) RID() uint64 { return g.Rids[g.at-1] }
+func (g *SortedRIDListIterator) RID() uint64 { return g.Rids[g.at-1] }
 
 // Close releases the iterator and returns its first error.
-func (g *SortedRIDs) Close() error {
+func (g *SortedRIDListIterator) Close() error {
 	if g.release != nil {
 		g.release()
 	}
@@ -216,11 +216,11 @@ func (g *SortedRIDs) Close() error {
 // access's candidate documents.
 func (x *Execution) list(src source.Source, a plan.IndexAccess) source.PostingIterator {
 	switch a := a.(type) {
-	case *plan.KeysAccess:
+	case *plan.IndexKeysAccess:
 		if len(a.Keys) == 1 {
 			return src.Postings(a.Keys[0])
 		}
-		u := &RIDUnion{}
+		u := &RIDUnionIterator{}
 		for _, key := range a.Keys {
 			u.All = append(u.All, src.Postings(key))
 		}
@@ -228,9 +228,9 @@ func (x *Execution) list(src source.Source, a plan.IndexAccess) source.PostingIt
 	case *plan.IntersectionAccess:
 		return x.intersect(x.listsOf(src, a.List))
 	case *plan.UnionAccess:
-		return &RIDUnion{All: x.listsOf(src, a.List)}
+		return &RIDUnionIterator{All: x.listsOf(src, a.List)}
 	}
-	return &SortedRIDs{}
+	return &SortedRIDListIterator{}
 }
 
 func (x *Execution) listsOf(src source.Source, list []plan.IndexAccess) []source.PostingIterator {

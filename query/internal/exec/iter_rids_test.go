@@ -40,17 +40,17 @@ func TestRIDIterators(t *testing.T) {
 		}
 		open := func() (list []source.PostingIterator) {
 			for _, rids := range lists {
-				list = append(list, &exec.SortedRIDs{Rids: rids})
+				list = append(list, &exec.SortedRIDListIterator{Rids: rids})
 			}
 			return list
 		}
 		var entries int64
 		checkPostings(t, r, "intersection",
 			&exec.RIDIntersection{List: open(), Pass: func() error { entries++; return nil }}, all)
-		checkPostings(t, r, "union", &exec.RIDUnion{All: open()}, some)
+		checkPostings(t, r, "union", &exec.RIDUnionIterator{All: open()}, some)
 		checkPostings(t, r, "both",
-			&exec.RIDIntersection{List: []source.PostingIterator{&exec.RIDUnion{All: open()},
-				&exec.SortedRIDs{Rids: all}},
+			&exec.RIDIntersection{List: []source.PostingIterator{&exec.RIDUnionIterator{All: open()},
+				&exec.SortedRIDListIterator{Rids: all}},
 				Pass: func() error { entries++; return nil }}, all)
 	}
 }

@@ -142,7 +142,7 @@ func (t *textRankedDocumentIterator) openRest() {
 		var docs source.DocumentIterator
 		var err error
 		if t.allowed != nil {
-			rids := &SortedRIDs{Rids: t.allowed.rids}
+			rids := &SortedRIDListIterator{Rids: t.allowed.rids}
 			docs = &ridListDocumentIterator{x: x, src: t.src, rids: rids, skip: x.skip}
 		} else {
 			docs, err = x.candidates(t.src, 0, true)

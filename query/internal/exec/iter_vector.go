@@ -89,7 +89,7 @@ func (n *nearestDocumentIterator) openRest() {
 		var docs source.DocumentIterator
 		var err error
 		if n.all.allowed != nil {
-			rids := &SortedRIDs{Rids: n.all.without}
+			rids := &SortedRIDListIterator{Rids: n.all.without}
 			docs = &ridListDocumentIterator{x: x, src: n.src, rids: rids, skip: x.skip}
 		} else {
 			docs, err = x.candidates(n.src, 0, true)

@@ -16,28 +16,29 @@ func (x *Execution) prefetchTerms(src source.Source, terms source.IndexEntryIter
 	if !ok || p.Prefetches() == 0 {
 		return terms
 	}
-	return &prefetchedTerms{IndexEntryIterator: terms, src: p, needs: needs, room: min(x.room(), p.Prefetches())}
+	return &prefetchingIndexEntryIterator{IndexEntryIterator: terms, src: p, needs: needs,
+		room: min(x.room(), p.Prefetches())}
 }
 
-// prefetchedTerms is a Terms that has read some entries ahead.
-type prefetchedTerms struct {
+// prefetchingIndexEntryIterator is a Terms that has read some entries ahead.
+type prefetchingIndexEntryIterator struct {
 	source.IndexEntryIterator
 	src   source.Prefetcher
 	needs func(rid uint64) bool
 	room  int // how many entries are read next
-	ahead []termEntry
+	ahead []copiedIndexEntry
 	at    int // index of the current entry
 	ended bool
 }
 
-// termEntry is a copy of an index entry.
-type termEntry struct {
+// copiedIndexEntry is a copy of an index entry.
+type copiedIndexEntry struct {
 	key, value []byte
 	rid        uint64
 }
 
 // Next moves to the next entry and returns false at the end.
-func (t *prefetchedTerms) Next() bool {
+func (t *prefetchingIndexEntryIterator) Next() bool {
 	if t.at+1 < len(t.ahead) {
 		t.at++
 		return true
@@ -49,7 +50,7 @@ func (t *prefetchedTerms) Next() bool {
 			break
 		}
 		from := t.IndexEntryIterator
-		e := termEntry{slices.Clone(from.Key()), slices.Clone(from.Value()), from.RID()}
+		e := copiedIndexEntry{slices.Clone(from.Key()), slices.Clone(from.Value()), from.RID()}
 		t.ahead = append(t.ahead, e)
 		if t.needs == nil || t.needs(e.rid) {
 			rids = append(rids, e.rid)
@@ -63,13 +64,13 @@ func (t *prefetchedTerms) Next() bool {
 }
 
 // Key returns the key of the current entry, without the rid.
-func (t *prefetchedTerms) Key() []byte { return t.ahead[t.at].key }
+func (t *prefetchingIndexEntryIterator) Key() []byte { return t.ahead[t.at].key }
 
 // Value returns the value of the current entry.
-func (t *prefetchedTerms) Value() []byte { return t.ahead[t.at].value }
+func (t *prefetchingIndexEntryIterator) Value() []byte { return t.ahead[t.at].value }
 
 // RID returns the rid of the current entry.
-func (t *prefetchedTerms) RID() uint64 { return t.ahead[t.at].rid }
+func (t *prefetchingIndexEntryIterator) RID() uint64 { return t.ahead[t.at].rid }
 
 // prefetchList prefetches the documents of a list that is fetched one by one, if the source is slow to
 // reach. It is called with each index in turn; at some of them it prefetches the following documents.

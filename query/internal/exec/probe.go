@@ -66,7 +66,7 @@ func (x *Execution) newProbes(src source.Source, leave func(plan.IndexAccess) bo
 	if isScoped(src) {
 		p.paths = append(p.paths, &candidateAccessPath{next: []func() entryStepper{func() entryStepper {
 			posting, _ := src.Partition()
-			return postingStepper{posting}
+			return postingListStepper{posting}
 		}}})
 	}
 	return p
@@ -288,7 +288,7 @@ func (p *accessPathChooser) lists() (source.PostingIterator, bool, error) {
 // fewer documents are read.
 func (p *accessPathChooser) shortest() source.PostingIterator {
 	rids := p.rids()
-	var first source.PostingIterator = &SortedRIDs{Rids: rids, release: p.release}
+	var first source.PostingIterator = &SortedRIDListIterator{Rids: rids, release: p.release}
 	p.note("rids, " + strconv.Itoa(len(rids)))
 	if len(rids) <= p.x.tune.Leap {
 		return first

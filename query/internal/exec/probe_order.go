@@ -104,7 +104,8 @@ func unrouted(k *bind.OrderKey) bool { return k.Route == nil }
 func (x *Execution) sortOf(src source.Source, at int, rids []uint64,
 	after *sortEntry) *sortedDocumentIterator {
 	b := x.newBatch(src, at, func() (source.DocumentIterator, error) {
-		return &ridListDocumentIterator{x: x, src: src, rids: &SortedRIDs{Rids: rids}, skip: x.skip}, nil
+		return &ridListDocumentIterator{x: x, src: src, rids: &SortedRIDListIterator{Rids: rids},
+			skip: x.skip}, nil
 	})
 	b.after = after
 	return b

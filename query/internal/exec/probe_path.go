@@ -52,24 +52,24 @@ type entryStepper interface {
 	Close() error
 }
 
-// postingStepper reads a posting list (the sorted rids of one index key) one rid at a time, as an
+// postingListStepper reads a posting list (the sorted rids of one index key) one rid at a time, as an
 // entryStepper.
-type postingStepper struct{ source.PostingIterator }
+type postingListStepper struct{ source.PostingIterator }
 
-func (s postingStepper) step() (uint64, bool, bool) {
+func (s postingListStepper) step() (uint64, bool, bool) {
 	if !s.Next() {
 		return 0, false, false
 	}
 	return s.RID(), true, true
 }
 
-// keyRangeStepper reads the rids of a range of index keys. sieve tests the terms; nil: all pass.
-type keyRangeStepper struct {
+// keyRangeRIDStepper reads the rids of a range of index keys. sieve tests the terms; nil: all pass.
+type keyRangeRIDStepper struct {
 	source.IndexEntryIterator
 	sieve *termFilter
 }
 
-func (s keyRangeStepper) step() (uint64, bool, bool) {
+func (s keyRangeRIDStepper) step() (uint64, bool, bool) {
 	if !s.Next() {
 		return 0, false, false
 	}
@@ -123,21 +123,21 @@ func (s *keyListStepper) step() (rid uint64, ok, more bool) {
 // iterator over its entries. They are read in this order.
 func (x *Execution) steppers(src source.Source, a plan.IndexAccess) (list []func() entryStepper) {
 	switch a := a.(type) {
-	case *plan.KeysAccess:
+	case *plan.IndexKeysAccess:
 		if len(a.Keys) > plan.MaxOpen {
 			return []func() entryStepper{func() entryStepper { return newKeysStepper(src, a.Keys) }}
 		}
 		for _, key := range a.Keys {
-			list = append(list, func() entryStepper { return postingStepper{src.Postings(key)} })
+			list = append(list, func() entryStepper { return postingListStepper{src.Postings(key)} })
 		}
 	case *plan.SpansAccess:
 		sieve := x.newTermFilter(a.Test)
 		for _, s := range a.Spans {
 			list = append(list,
-				func() entryStepper { return keyRangeStepper{src.Terms(s.Lo, s.Hi, false), sieve} })
+				func() entryStepper { return keyRangeRIDStepper{src.Terms(s.Lo, s.Hi, false), sieve} })
 		}
 	case *plan.IntersectionAccess:
-		list = append(list, func() entryStepper { return postingStepper{x.list(src, a)} })
+		list = append(list, func() entryStepper { return postingListStepper{x.list(src, a)} })
 	case *plan.UnionAccess:
 		for _, one := range a.List {
 			list = append(list, x.steppers(src, one)...)

@@ -180,18 +180,18 @@ func (x *Execution) wordList(src source.Source, sets *liveRIDSet, path index.Pat
 	if err != nil {
 		return list, err
 	}
-	var all []wordOccurrence
+	var all []wordFrequencyEntry
 	for _, s := range similar {
 		before := len(all)
 		err := x.eachText(src, sets, path, s, func(rid, count, length uint64) {
-			all = append(all, wordOccurrence{rid, count, length})
+			all = append(all, wordFrequencyEntry{rid, count, length})
 		})
 		x.Run.Use(textHitSize*(len(all)-before), "ORDER BY RANK")
 		if err != nil || x.Run.Err != nil {
 			return list, cmp.Or(err, x.Run.Err)
 		}
 	}
-	slices.SortFunc(all, func(a, b wordOccurrence) int { return cmp.Compare(a.rid, b.rid) })
+	slices.SortFunc(all, func(a, b wordFrequencyEntry) int { return cmp.Compare(a.rid, b.rid) })
 	for i := 0; i < len(all); {
 		hit := all[i]
 		for i++; i < len(all) && all[i].rid == hit.rid; i++ {
@@ -202,9 +202,9 @@ func (x *Execution) wordList(src source.Source, sets *liveRIDSet, path index.Pat
 	return list, nil
 }
 
-// wordOccurrence is an index entry of a word: the rid of a text that has the word, how often the text has it,
-// and the number of words of the text.
-type wordOccurrence struct{ rid, count, length uint64 }
+// wordFrequencyEntry is an index entry of a word: the rid of a text that has the word, how often the text has
+// it, and the number of words of the text.
+type wordFrequencyEntry struct{ rid, count, length uint64 }
 
 const textHitSize = 24
 

@@ -175,7 +175,7 @@ func (b *rankedDocumentIterator) wants() bool {
 func (b *rankedDocumentIterator) openRest(src source.Source) (source.DocumentIterator, error) {
 	x := b.x
 	if b.allowed != nil {
-		rids := &SortedRIDs{Rids: b.allowed[b.at]}
+		rids := &SortedRIDListIterator{Rids: b.allowed[b.at]}
 		return &ridListDocumentIterator{x: x, src: src, rids: rids, skip: x.skip}, nil
 	}
 	partition, scoped := src.Partition()

@@ -56,7 +56,7 @@ func (x *Execution) resumeAt(r *OrderByStartPosition) error {
 
 // Beginning returns the continuation token (cursor) with which the first page begins. scope names the part
 // of the container that is queried; the sources of the query cover the spans.
-func Beginning(p *plan.Plan, scope string, spans []cursor.SourceSpan) string {
+func Beginning(p *plan.Plan, scope string, spans []cursor.SourceKeyRange) string {
 	first := cursor.PagePosition{Form: p.Form, At: cursor.Begin(spans), Source: -1, Offset: p.Top.Offset,
 		Limit: p.Top.Limit}
 	return first.Encode(p.HashIn(scope), spans)

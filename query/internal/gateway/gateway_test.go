@@ -16,7 +16,7 @@ import (
 // TestGatewayPlans compares the plans of queries with the golden file testdata/gateway.txt. A plan is
 // printed as its rewritten query, followed by what differs from the plan of SELECT *.
 func TestGatewayPlans(t *testing.T) {
-	datatest.Run(t, "testdata/gateway.txt", func(t *testing.T, c *datatest.Case) string {
+	datatest.Run(t, "testdata/gateway.txt", func(t *testing.T, c *datatest.TestFileCommand) string {
 		o := GatewayOptions{OnePartition: c.KV["scope"] == "one",
 			Continued: c.KV["continued"] != "false"}
 		if f, ok := c.KV["features"]; ok {

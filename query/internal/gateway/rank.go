@@ -181,7 +181,7 @@ func (g *planBuilder) component(part *bind.RankScore, statistics *[]syntax.Expr)
 			object(bind.SelectProperty{Name: "totalWordCount",
 				X: callOf("SUM", callOf("_FullTextWordCount", text))},
 				bind.SelectProperty{Name: "hitCounts", X: &syntax.ArrayLiteral{Elems: hits}}))
-		place := func(name string) syntax.Expr { return &syntax.Placeholder{Name: name} }
+		place := func(name string) syntax.Expr { return &syntax.RewrittenQueryPlaceholder{Name: name} }
 		c.score = callOf("_FullTextScore", text, &syntax.ArrayLiteral{Elems: terms}, place(placeDocuments),
 			place(placeWords+no), place(placeHits+no))
 	}

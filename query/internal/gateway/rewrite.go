@@ -133,7 +133,7 @@ func (g *planBuilder) itemRID() *syntax.SelectItem {
 // resumable joins by AND a condition (which may be nil), the placeholder of the filter by which a client
 // resumes the query, and the conditions in defined.
 func (g *planBuilder) resumable(where syntax.Expr, defined []syntax.Expr) syntax.Expr {
-	return conjunction(where, append([]syntax.Expr{&syntax.Placeholder{Name: syntax.OrderByFilter}},
+	return conjunction(where, append([]syntax.Expr{&syntax.RewrittenQueryPlaceholder{Name: syntax.OrderByFilter}},
 		defined...))
 }
 

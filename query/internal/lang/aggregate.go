@@ -2,8 +2,8 @@ package lang
 
 import "github.com/mayflydb/mayfly/internal/jsondoc"
 
-// Aggregate is the state of one aggregate function over one group of rows.
-type Aggregate interface {
+// AggregateState is the state of one aggregate function over one group of rows.
+type AggregateState interface {
 	// Add adds the argument's value of one row. The value may be a view that is valid only during the call.
 	Add(v jsondoc.Value)
 	// Result returns the value for the rows added so far.
@@ -23,7 +23,7 @@ func aggregateBuiltins() []Builtin {
 
 // NewAggregate returns the empty state of an aggregate function, by its name in upper case, or nil if there
 // is no such function.
-func NewAggregate(name string) Aggregate {
+func NewAggregate(name string) AggregateState {
 	switch name {
 	case "COUNT":
 		return &CountAggregate{counts: func(v jsondoc.Value) bool { return v.Kind() != jsondoc.Undefined }}

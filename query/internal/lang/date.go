@@ -24,10 +24,10 @@ func dateBuiltins() []Builtin {
 		{Name: "DATETIMETOTIMESTAMP", Min: 1, Max: 1, Fn: fromDate(millisecond)},
 		{Name: "TICKSTODATETIME", Min: 1, Max: 2, Fn: toDate(1)},
 		{Name: "TIMESTAMPTODATETIME", Min: 1, Max: 2, Fn: toDate(millisecond)},
-		current("GETCURRENTDATETIME", now, tickTime.value),
+		current("GETCURRENTDATETIME", now, timestampInTicks.value),
 		current("GETCURRENTTICKS", now, ticksIn(1)),
 		current("GETCURRENTTIMESTAMP", now, ticksIn(millisecond)),
-		current("GETCURRENTDATETIMESTATIC", static, tickTime.value),
+		current("GETCURRENTDATETIMESTATIC", static, timestampInTicks.value),
 		current("GETCURRENTTICKSSTATIC", static, ticksIn(1)),
 		current("GETCURRENTTIMESTAMPSTATIC", static, ticksIn(millisecond)),
 		{Name: "NOW", Max: 2, Volatile: true, Fn: fnNow},
@@ -38,7 +38,8 @@ func dateBuiltins() []Builtin {
 // current returns the built-in function called name, whose result is the time that clock returns, in the
 // form that show gives it. All these functions are volatile, also those that return one time during a
 // whole run (STATIC), because a plan may be run several times.
-func current(name string, clock func(*CallContext) time.Time, show func(tickTime) jsondoc.Value) Builtin {
+func current(name string, clock func(*CallContext) time.Time,
+	show func(timestampInTicks) jsondoc.Value) Builtin {
 	return Builtin{Name: name, Volatile: true,
 		Fn: func(c *CallContext, _ []jsondoc.Value) jsondoc.Value { return show(ticksOf(clock(c))) }}
 }
@@ -87,7 +88,7 @@ func fnAgo(c *CallContext, args []jsondoc.Value) jsondoc.Value {
 
 // addParts adds n date parts to a moment. If the resulting month does not have the day, the result is the
 // month's last day.
-func addParts(t tickTime, part datePart, n int64) jsondoc.Value {
+func addParts(t timestampInTicks, part datePart, n int64) jsondoc.Value {
 	const months = 12 * 10_000
 	switch {
 	case part == noPart || part == partWeekday:
@@ -107,30 +108,30 @@ func addParts(t tickTime, part datePart, n int64) jsondoc.Value {
 		} else if rest <= -50 {
 			rounded--
 		}
-		return (t + tickTime(rounded)).value()
+		return (t + timestampInTicks(rounded)).value()
 	}
-	unit := tickTime(part.unit() / 100)
+	unit := timestampInTicks(part.unit() / 100)
 	if limit := int64((endTicks - minTicks) / unit); n < -limit || n > limit {
 		return Undefined
 	}
-	return (t + tickTime(n)*unit).value()
+	return (t + timestampInTicks(n)*unit).value()
 }
 
 // addMonths adds n months. The result may be out of the range of moments, but never overflows.
-func addMonths(t tickTime, n int) tickTime {
+func addMonths(t timestampInTicks, n int) timestampInTicks {
 	at := t.time()
 	first := time.Date(at.Year(), at.Month()+time.Month(n), 1, 0, 0, 0, 0, time.UTC)
 	if first.Year() < 1 || first.Year() > 9999 {
 		return endTicks
 	}
 	clamped := min(at.Day(), daysIn(first.Year(), int(first.Month())))
-	return ticksOf(first) + tickTime(clamped-1)*day + (t - floorDiv(t, day)*day)
+	return ticksOf(first) + timestampInTicks(clamped-1)*day + (t - floorDiv(t, day)*day)
 }
 
 // fnDateBin rounds a moment down to a multiple of size date parts, counted from an origin.
 func fnDateBin(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 	t, ok := asTicks(args[0])
-	part, width, origin := asPart(args[1]), tickTime(0), tickTime(0)
+	part, width, origin := asPart(args[1]), timestampInTicks(0), timestampInTicks(0)
 	if part >= partDay && part <= partNanosecond {
 		width = binWidth(part, jsondoc.NumberValue(1))
 		if len(args) > 2 {
@@ -154,7 +155,7 @@ func fnDateBin(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 
 // binWidth returns the length of size date parts in ticks, without a fraction. It overflows as in Cosmos DB.
 // The result is 0 if size is not a number above 0, or if there are too many ticks.
-func binWidth(part datePart, size jsondoc.Value) tickTime {
+func binWidth(part datePart, size jsondoc.Value) timestampInTicks {
 	f := size.Num()
 	if size.Kind() != jsondoc.Number || !(f > 0) {
 		return 0
@@ -162,15 +163,15 @@ func binWidth(part datePart, size jsondoc.Value) tickTime {
 	n, whole := AsInteger(size)
 	switch {
 	case whole && part == partNanosecond:
-		return tickTime(n / 100)
+		return timestampInTicks(n / 100)
 	case whole:
-		return tickTime(part.unit() / 100 * n)
+		return timestampInTicks(part.unit() / 100 * n)
 	}
 	f *= float64(part.unit()) / 100
 	if f >= 1<<63 {
 		return 0
 	}
-	return tickTime(f)
+	return timestampInTicks(f)
 }
 
 // fnDateDiff counts how many boundaries of a date part lie between two moments.
@@ -191,13 +192,13 @@ func fnDateDiff(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 	case partNanosecond:
 		return IntegerValue(int64(to-from) * 100) // overflows as in Cosmos DB
 	}
-	unit := tickTime(part.unit() / 100)
+	unit := timestampInTicks(part.unit() / 100)
 	return IntegerValue(int64(floorDiv(to, unit) - floorDiv(from, unit)))
 }
 
 // part returns a date part of a moment as a number. Parts smaller than a second are counted within the
 // second.
-func (t tickTime) part(p datePart) jsondoc.Value {
+func (t timestampInTicks) part(p datePart) jsondoc.Value {
 	at := t.time()
 	n := 0
 	switch p {
@@ -263,7 +264,7 @@ func fnDateFromParts(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 
 // fromDate returns the implementation of a built-in function that converts a date and time to the number
 // of units (such as milliseconds) since 1970.
-func fromDate(unit tickTime) func(*CallContext, []jsondoc.Value) jsondoc.Value {
+func fromDate(unit timestampInTicks) func(*CallContext, []jsondoc.Value) jsondoc.Value {
 	show := ticksIn(unit)
 	return func(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 		t, ok := asTicks(args[0])
@@ -276,13 +277,13 @@ func fromDate(unit tickTime) func(*CallContext, []jsondoc.Value) jsondoc.Value {
 
 // toDate returns the implementation of a built-in function that converts a number since 1970, counted in
 // the given unit (such as milliseconds), to a date and time.
-func toDate(unit tickTime) func(*CallContext, []jsondoc.Value) jsondoc.Value {
+func toDate(unit timestampInTicks) func(*CallContext, []jsondoc.Value) jsondoc.Value {
 	return func(c *CallContext, args []jsondoc.Value) jsondoc.Value {
 		n, ok := AsInteger(args[0])
 		if !ok || n < int64(minTicks/unit) || n > int64(endTicks/unit) {
 			return Undefined
 		}
-		date := (tickTime(n) * unit).value()
+		date := (timestampInTicks(n) * unit).value()
 		if len(args) > 1 {
 			return fnDateFormat(c, []jsondoc.Value{date, args[1]})
 		}

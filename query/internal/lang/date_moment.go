@@ -10,34 +10,36 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// tickTime is a moment: a number of ticks, of 100 ns each, since 1970. Cosmos DB supports the years 1601 to
-// 9999.
-type tickTime int64
+// timestampInTicks is a moment: a number of ticks, of 100 ns each, since 1970. Cosmos DB supports the years
+// 1601 to 9999.
+type timestampInTicks int64
 
 const (
-	microsecond tickTime = 10
-	millisecond          = 1000 * microsecond
-	second               = 1000 * millisecond
-	minute               = 60 * second
-	hour                 = 60 * minute
-	day                  = 24 * hour
+	microsecond timestampInTicks = 10
+	millisecond                  = 1000 * microsecond
+	second                       = 1000 * millisecond
+	minute                       = 60 * second
+	hour                         = 60 * minute
+	day                          = 24 * hour
 )
 
 const (
-	minTicks   tickTime = -134_774 * day                 // 1601-01-01
-	endTicks   tickTime = 2_932_897 * day                // 10000-01-01
-	dateLayout          = "2006-01-02T15:04:05.0000000Z" // the written form of moments
+	minTicks   timestampInTicks = -134_774 * day                 // 1601-01-01
+	endTicks   timestampInTicks = 2_932_897 * day                // 10000-01-01
+	dateLayout                  = "2006-01-02T15:04:05.0000000Z" // the written form of moments
 )
 
-func ticksOf(t time.Time) tickTime { return tickTime(t.Unix())*second + tickTime(t.Nanosecond()/100) }
+func ticksOf(t time.Time) timestampInTicks {
+	return timestampInTicks(t.Unix())*second + timestampInTicks(t.Nanosecond()/100)
+}
 
 // time returns the moment in UTC.
-func (t tickTime) time() time.Time {
+func (t timestampInTicks) time() time.Time {
 	return time.Unix(int64(floorDiv(t, second)), int64(t-floorDiv(t, second)*second)*100).UTC()
 }
 
 // value returns the moment as a string, or undefined if it is out of range.
-func (t tickTime) value() jsondoc.Value {
+func (t timestampInTicks) value() jsondoc.Value {
 	if t < minTicks || t >= endTicks {
 		return Undefined
 	}
@@ -46,12 +48,12 @@ func (t tickTime) value() jsondoc.Value {
 
 // ticksIn returns a function that converts a moment to the number of units (such as milliseconds) since
 // 1970, rounded towards 1970.
-func ticksIn(unit tickTime) func(tickTime) jsondoc.Value {
-	return func(t tickTime) jsondoc.Value { return IntegerValue(int64(t / unit)) }
+func ticksIn(unit timestampInTicks) func(timestampInTicks) jsondoc.Value {
+	return func(t timestampInTicks) jsondoc.Value { return IntegerValue(int64(t / unit)) }
 }
 
 // floorDiv divides and rounds down; b must be positive.
-func floorDiv(a, b tickTime) tickTime {
+func floorDiv(a, b timestampInTicks) timestampInTicks {
 	q := a / b
 	if a%b < 0 {
 		q--
@@ -62,7 +64,7 @@ func floorDiv(a, b tickTime) tickTime {
 // asTicks parses a date, or a date with a time: YYYY-MM-DD or YYYY-MM-DD(T or blank)hh:mm:ss[.f], with up to
 // seven digits for the fraction of a second. Either may be followed by Z or an offset from UTC. Without one
 // the moment is in UTC. The result is false if v is not such a text.
-func asTicks(v jsondoc.Value) (tickTime, bool) {
+func asTicks(v jsondoc.Value) (timestampInTicks, bool) {
 	if v.Kind() != jsondoc.String {
 		return 0, false
 	}
@@ -95,7 +97,7 @@ func asTicks(v jsondoc.Value) (tickTime, bool) {
 // cutOffset removes the time zone from the end of a date: Z, or a sign followed by hh, hhmm or hh:mm, which
 // may have a blank before it. The offset is at most 14 hours. ok is false if there is a sign without a valid
 // offset.
-func cutOffset(s []byte) (rest []byte, zone tickTime, ok bool) {
+func cutOffset(s []byte) (rest []byte, zone timestampInTicks, ok bool) {
 	if n := len(s); n > 0 && s[n-1] == 'Z' {
 		return s[:n-1], 0, true
 	}
@@ -108,13 +110,13 @@ func cutOffset(s []byte) (rest []byte, zone tickTime, ok bool) {
 	if !fits(offset, "00") && !fits(offset, "0000") && !fits(offset, "00:00") {
 		return s, 0, false
 	}
-	zone = tickTime(digits(offset[:2])) * hour
+	zone = timestampInTicks(digits(offset[:2])) * hour
 	if n := len(offset); n > 2 {
 		minutes := digits(offset[n-2:])
 		if minutes > 59 {
 			return s, 0, false
 		}
-		zone += tickTime(minutes) * minute
+		zone += timestampInTicks(minutes) * minute
 	}
 	if s[at] == '-' {
 		zone = -zone
@@ -151,7 +153,7 @@ func digits(s []byte) (n int) {
 type civilTime struct{ year, month, day, hour, minute, second, fraction int }
 
 // ticks returns the moment; ok is false if it does not exist, as on 30 February.
-func (c civilTime) ticks() (tickTime, bool) {
+func (c civilTime) ticks() (timestampInTicks, bool) {
 	within := func(n, low, high int) bool { return low <= n && n <= high }
 	if !within(c.year, 1, 9999) || !within(c.month, 1, 12) || !within(c.day, 1, daysIn(c.year, c.month)) ||
 		!within(c.hour, 0, 23) ||
@@ -159,7 +161,7 @@ func (c civilTime) ticks() (tickTime, bool) {
 		return 0, false
 	}
 	t := time.Date(c.year, time.Month(c.month), c.day, c.hour, c.minute, c.second, 0, time.UTC)
-	return ticksOf(t) + tickTime(c.fraction), true
+	return ticksOf(t) + timestampInTicks(c.fraction), true
 }
 
 // daysIn returns how many days a month has.

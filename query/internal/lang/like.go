@@ -23,7 +23,7 @@ type LikePattern struct {
 type likeToken struct {
 	kind  likeTokenKind
 	char  rune
-	spans []likeRange // of a set
+	spans []likeCharacterRange // of a set
 }
 
 // likeTokenKind is the kind of a likeToken.
@@ -36,8 +36,8 @@ const (
 	likeNotSet                      // [^abc]
 )
 
-// likeRange is a range of characters in a set, including both ends.
-type likeRange struct{ low, high rune }
+// likeCharacterRange is a range of characters in a set, including both ends.
+type likeCharacterRange struct{ low, high rune }
 
 // CompileLike compiles a pattern of LIKE. % stands for any number of characters, _ for one character, [abc]
 // and [a-f] for one of a set, and [^a-f] for one that is not in the set. All other characters, and any
@@ -87,7 +87,7 @@ func compileSet(s string) (t likeToken, size int) {
 			return t, len(s) - len(rest) + 1
 		}
 		rest = rest[n:]
-		span := likeRange{r, r}
+		span := likeCharacterRange{r, r}
 		if len(rest) > 1 && rest[0] == '-' && rest[1] != ']' {
 			span.high, n = utf8.DecodeRuneInString(rest[1:])
 			rest = rest[1+n:]

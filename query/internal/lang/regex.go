@@ -40,7 +40,7 @@ func (c *CallContext) outOfTime() jsondoc.Value {
 	case c.folding():
 		c.Fail(errCostly)
 	case c.within(secondTime) < secondTime/10: // the match was limited by the remaining time of the run
-		c.Fail(&queryerror.TimeError{Limit: c.Limit})
+		c.Fail(&queryerror.TimeLimitError{Limit: c.Limit})
 	default:
 		c.Fail(&RegexTimeoutError{secondTime})
 	}
@@ -132,8 +132,8 @@ func compileRegex(key RegexKey) *regexp2.Regexp {
 
 // expression converts its arguments to a text and a compiled pattern. more may hold the modifiers. re is nil
 // if an argument is invalid.
-func (c *CallContext) expression(text, pattern jsondoc.Value, more []jsondoc.Value) (s string,
-	re *regexp2.Regexp) {
+func (c *CallContext) expression(text, pattern jsondoc.Value,
+	more []jsondoc.Value) (s string, re *regexp2.Regexp) {
 	if !AllOf(jsondoc.String, text, pattern) || len(more) > 0 && more[0].Kind() != jsondoc.String {
 		return "", nil
 	}

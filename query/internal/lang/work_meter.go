@@ -80,7 +80,7 @@ func (m *ResourceLimiter) Look() bool {
 	if err := m.Ctx.Err(); err != nil {
 		m.Fail(err)
 	} else if m.Limit > 0 && m.Elapsed != nil && m.Elapsed() > m.Limit {
-		m.Fail(&queryerror.TimeError{Limit: m.Limit})
+		m.Fail(&queryerror.TimeLimitError{Limit: m.Limit})
 	} else if m.Turn != nil {
 		if err := m.Turn(m.Ctx); err != nil {
 			m.Fail(err)

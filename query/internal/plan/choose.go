@@ -105,7 +105,7 @@ func (l *Constraint) access() IndexAccess {
 		}
 		return a
 	}
-	a := &KeysAccess{text: l.text}
+	a := &IndexKeysAccess{text: l.text}
 	for _, s := range l.Spans {
 		a.Keys = append(a.Keys, s.Lo)
 	}
@@ -201,7 +201,7 @@ func (p *Planner) compositeAccess(constraints []*Constraint) (best IndexAccess, 
 		text := compositeText(c) + " = " + valuesText(values)
 		if n == len(c.Keys) {
 			key, _ := c.Prefix(values...)
-			a = &KeysAccess{[][]byte{key}, text}
+			a = &IndexKeysAccess{[][]byte{key}, text}
 		} else if l := boundedConstraint(constraints, c.Keys[n].Path.String()); l != nil {
 			names = append(names, l.name)
 			a = &SpansAccess{Spans: compositeSpans(c, values, l.bounds), text: text + ", " + l.text}

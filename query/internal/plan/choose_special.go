@@ -147,7 +147,7 @@ func (p *Planner) term(path index.Path, term *lang.TextTerm) IndexAccess {
 	}
 	all := &IntersectionAccess{}
 	for _, word := range term.Words {
-		all.List = append(all.List, &KeysAccess{[][]byte{p.Info.Index.TextKey(path, word.Term)},
+		all.List = append(all.List, &IndexKeysAccess{[][]byte{p.Info.Index.TextKey(path, word.Term)},
 			path.String() + " has " + clip(jsondoc.StringValue(word.Term))})
 	}
 	if len(all.List) == 1 {

@@ -16,8 +16,8 @@ type IndexAccess interface {
 	Lists() bool
 }
 
-// KeysAccess lists the documents under any of some index keys.
-type KeysAccess struct {
+// IndexKeysAccess lists the documents under any of some index keys.
+type IndexKeysAccess struct {
 	Keys [][]byte
 	text string
 }
@@ -39,7 +39,7 @@ type UnionAccess struct{ List []IndexAccess }
 
 // Lists reports whether the rids come in ascending order, so that they need not be sorted: there must be
 // few keys, whose posting lists are merged.
-func (a *KeysAccess) Lists() bool { return len(a.Keys) <= MaxOpen }
+func (a *IndexKeysAccess) Lists() bool { return len(a.Keys) <= MaxOpen }
 
 // Lists returns false: the rids under intervals of keys must be read and sorted.
 func (a *SpansAccess) Lists() bool { return false }
@@ -62,7 +62,7 @@ func (a *UnionAccess) Lists() bool {
 }
 
 // String returns the access as text, for the output of a plan.
-func (a *KeysAccess) String() string { return a.text }
+func (a *IndexKeysAccess) String() string { return a.text }
 
 // String returns the access as text, for the output of a plan.
 func (a *SpansAccess) String() string {

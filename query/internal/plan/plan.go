@@ -39,7 +39,7 @@ type Plan struct {
 	Pins        PinnedPartitionKeys
 	Asked       uint64 // hash of the text and the parameters, with the conditions
 	Info        bind.ContainerInfo
-	Use         IndexUse
+	Use         UsedAndPotentialIndexes
 	Shape       *planTemplate
 }
 
@@ -160,15 +160,15 @@ func (p *Plan) ListsAggregates() bool { return bind.ListsAggregates(p.Top) }
 // CallsFunctions reports whether the query calls user defined functions.
 func (p *Plan) CallsFunctions() bool { return p.Shape.UDFs > 0 }
 
-// IndexUse lists the indexes that a query uses and those that would help it, as index metrics name them: /a/?
-// for a range index, /a ASC for the paths of a composite one.
-type IndexUse struct {
+// UsedAndPotentialIndexes lists the indexes that a query uses and those that would help it, as index metrics
+// name them: /a/? for a range index, /a ASC for the paths of a composite one.
+type UsedAndPotentialIndexes struct {
 	Single, PotentialSingle       []string
 	Composite, PotentialComposite [][]string
 }
 
 // IndexUse returns the query's use of indexes.
-func (p *Plan) IndexUse() IndexUse { return p.Use }
+func (p *Plan) IndexUse() UsedAndPotentialIndexes { return p.Use }
 
 // Ordered reports whether the query has an ORDER BY. descending reports whether its first key is DESC; rows
 // with equal keys then come last to first.

@@ -74,7 +74,7 @@ func (p *Planner) fold(e syntax.Expr) syntax.Expr {
 		return e
 	case *syntax.Parameter:
 		return &syntax.Literal{TextSpan: e.TextSpan, Value: p.PinnedValue(e.Name)}
-	case *syntax.Placeholder:
+	case *syntax.RewrittenQueryPlaceholder:
 		return &syntax.Literal{TextSpan: e.TextSpan, Value: jsondoc.BoolValue(true)}
 	case *syntax.Ident:
 		if p.Idents[e] == nil && e.Name == "NaN" {

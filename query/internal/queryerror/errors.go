@@ -223,12 +223,12 @@ func (e *Error) Place(text string) {
 	}
 }
 
-// TimeError reports a query that exceeded its time limit. The limit interrupts the run at any point, even
-// while a row or a function is evaluated.
-type TimeError struct {
+// TimeLimitError reports a query that exceeded its time limit. The limit interrupts the run at any point,
+// even while a row or a function is evaluated.
+type TimeLimitError struct {
 	Limit time.Duration // the time limit
 }
 
-func (e *TimeError) Error() string {
+func (e *TimeLimitError) Error() string {
 	return fmt.Sprintf("The query has taken more than %v and was given up. Narrow it by a filter.", e.Limit)
 }

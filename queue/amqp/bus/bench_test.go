@@ -95,8 +95,8 @@ func benchMessage(i int) *message.Message {
 	return m
 }
 
-// benchClient is an AMQP client for benchmarks, with one connection and one session.
-type benchClient struct {
+// benchmarkClient is an AMQP client for benchmarks, with one connection and one session.
+type benchmarkClient struct {
 	w    *benchServer
 	conn net.Conn
 	in   *bufferedReader
@@ -104,11 +104,11 @@ type benchClient struct {
 	out  []byte
 }
 
-func (w *benchServer) dial() *benchClient {
+func (w *benchServer) dial() *benchmarkClient {
 	conn, err := net.Dial("tcp", w.address)
 	w.must(err)
 	in := &bufferedReader{from: conn}
-	c := &benchClient{w: w, conn: conn, in: in, r: frame.NewReader(in, 1<<20)}
+	c := &benchmarkClient{w: w, conn: conn, in: in, r: frame.NewReader(in, 1<<20)}
 	w.b.Cleanup(func() { conn.Close() })
 	header := frame.HeaderAMQP()
 	_, err = conn.Write(header[:])
@@ -141,9 +141,9 @@ func (r *bufferedReader) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-func (c *benchClient) say(body frame.Body) { c.out = frame.Append(c.out, 0, body, nil) }
+func (c *benchmarkClient) say(body frame.Body) { c.out = frame.Append(c.out, 0, body, nil) }
 
-func (c *benchClient) flush() {
+func (c *benchmarkClient) flush() {
 	if len(c.out) > 0 {
 		_, err := c.conn.Write(c.out)
 		c.w.must(err)
@@ -152,7 +152,7 @@ func (c *benchClient) flush() {
 }
 
 // next returns the next frame that arrives. Before it waits for one, it sends everything that is buffered.
-func (c *benchClient) next() (frame.Body, []byte) {
+func (c *benchmarkClient) next() (frame.Body, []byte) {
 	if len(c.in.at) == 0 {
 		c.flush()
 	}

@@ -24,18 +24,18 @@ type Options struct {
 	// the fault rules (see package inject); nil: none
 	Faults *inject.FaultRules
 	// Memory is the memory limit that messages count against; nil: no limit.
-	Memory amqp.MemoryLimit
+	Memory amqp.MemoryLimiter
 	// CrossEntityTransactions allows transactions over more than one queue or topic, which Service Bus
 	// refuses.
 	CrossEntityTransactions bool
 	// Requests is the log to which operations are added; nil: no log.
 	Requests *requestlog.Log
 	// Observe is called after each operation on messages, if it is not nil.
-	Observe func(Observation)
+	Observe func(ObservedMessageOperation)
 }
 
-// Bus implements Service Bus for AMQP connections.
-type Bus struct {
+// ServiceBus implements Service Bus for AMQP connections.
+type ServiceBus struct {
 	o     Options
 	turns *priority.TurnLimiter // of all connections
 	// clockWarned is set after the warning of warnClock has been logged. It affects no response.
@@ -45,20 +45,20 @@ type Bus struct {
 }
 
 // New returns a Bus with the given options.
-func New(o Options) *Bus {
+func New(o Options) *ServiceBus {
 	if o.Wall == nil {
 		o.Wall = ttl.SystemClock{}
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Bus{o: o, turns: priority.NewProcessTurnLimiter(o.Wall)}
+	return &ServiceBus{o: o, turns: priority.NewProcessTurnLimiter(o.Wall)}
 }
 
 // warnClock logs a warning, once, if a message is locked while the server's clock, which can be moved,
 // differs from the machine's clock by more than the duration of the lock. Clients compute the time at which
 // they renew a lock by the machine's clock.
-func (b *Bus) warnClock(path string, lasts time.Duration) {
+func (b *ServiceBus) warnClock(path string, lasts time.Duration) {
 	ahead := b.o.Queues.Now().Sub(b.o.Wall.Now())
 	if ahead.Abs() <= lasts || b.clockWarned.Swap(true) {
 		return
@@ -72,19 +72,19 @@ func (b *Bus) warnClock(path string, lasts time.Duration) {
 const containerID = "mayfly"
 
 // Options returns the options to serve a connection with.
-func (b *Bus) Options() amqp.Options {
+func (b *ServiceBus) Options() amqp.Options {
 	return amqp.Options{Connect: b.connect, Password: b.password, ContainerID: containerID,
 		Memory: b.o.Memory, Wall: b.o.Wall,
 		Logger: b.o.Logger, Turns: b.turns}
 }
 
-func (b *Bus) password(user, text string) (any, error) { return b.o.Guard.Password(user, text) }
+func (b *ServiceBus) password(user, text string) (any, error) { return b.o.Guard.Password(user, text) }
 
-func (b *Bus) connect(ctx context.Context, p amqp.Peer) amqp.Handler {
+func (b *ServiceBus) connect(ctx context.Context, p amqp.ClientInfo) amqp.Handler {
 	c := &conn{bus: b, number: b.connections.Add(1), tokenLinks: make(map[bool]*amqp.Link),
 		queues: b.o.Queues, ctx: ctx, namespace: p.Hostname, client: clientOf(&p),
 		transactions: make(map[string]*declaredTransaction),
-		sessions:     make(map[*amqp.Link]*receiver), links: make(map[*amqp.Link]requiredRight)}
+		sessions:     make(map[*amqp.Link]*entityMessageSource), links: make(map[*amqp.Link]requiredRight)}
 	first, ok := p.Identity.(access.GrantedRights)
 	c.authenticated.Store(ok || b.o.Guard.Open())
 	if !ok {

@@ -33,7 +33,7 @@ type testServer struct {
 	ctx context.Context // outlives the test's, for what ends it
 	h   *host.Host
 	q   *queue.Queues
-	bus *Bus
+	bus *ServiceBus
 
 	broken atomic.Bool // no transaction of the engine succeeds
 }

@@ -17,7 +17,7 @@ import (
 // conn is the state of one client connection: its grants, links and transactions. It implements
 // amqp.Handler.
 type conn struct {
-	bus           *Bus
+	bus           *ServiceBus
 	number        uint64 // the number of the connection in log messages
 	queues        *queue.Queues
 	ctx           context.Context // ends with the connection
@@ -32,7 +32,7 @@ type conn struct {
 	replies   []*responseSource
 	// the last links to $cbs; the key is true for the link on which the client receives
 	tokenLinks   map[bool]*amqp.Link
-	sessions     map[*amqp.Link]*receiver // receivers
+	sessions     map[*amqp.Link]*entityMessageSource // receivers
 	transactions map[string]*declaredTransaction
 	lastTxn      uint64
 }

@@ -117,7 +117,7 @@ func (c *conn) loseLock(ctx context.Context, at entity.Address, token message.UU
 
 // loseLock ends the lock of a received message. If the receiver has a session, it ends the link with the
 // loss of the session lock instead.
-func (n *receiver) loseLock(ctx context.Context, token message.UUID) {
+func (n *entityMessageSource) loseLock(ctx context.Context, token message.UUID) {
 	id, _, ok := n.r.Session()
 	if !ok {
 		n.c.loseLock(ctx, n.at, token)
@@ -133,7 +133,7 @@ func sessionLost(id, path string) *entity.Error {
 
 // applyFaults applies fault rules to received messages, and returns the messages to send. A message with a
 // fault before the operation is released, and so are all messages after a fault. An error ends the link.
-func (n *receiver) applyFaults(out []amqp.OutgoingMessage) ([]amqp.OutgoingMessage, error) {
+func (n *entityMessageSource) applyFaults(out []amqp.OutgoingMessage) ([]amqp.OutgoingMessage, error) {
 	if !n.c.bus.o.Faults.Armed() {
 		n.recordReceived(out, nil, nil)
 		return out, nil

@@ -7,8 +7,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
 )
 
-// Observation describes one operation on messages of a link, for metrics.
-type Observation struct {
+// ObservedMessageOperation describes one operation on messages of a link, for metrics.
+type ObservedMessageOperation struct {
 	// Operation is send, receive, settle, or the name of a management operation, such as renew-lock.
 	Operation    string
 	Entity       string // the path of the entity
@@ -27,7 +27,8 @@ func (c *conn) observing(operation, path string, messages int) (end func([]frame
 	if c.bus.o.Observe == nil && !debug {
 		return func([]frame.State) {}
 	}
-	o := Observation{Operation: operation, Entity: path, Messages: messages, Began: c.bus.o.Wall.Now()}
+	o := ObservedMessageOperation{Operation: operation, Entity: path, Messages: messages,
+		Began: c.bus.o.Wall.Now()}
 	return func(states []frame.State) {
 		o.Ended = c.bus.o.Wall.Now()
 		why := ""

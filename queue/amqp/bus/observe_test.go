@@ -19,7 +19,7 @@ func TestObservations(t *testing.T) {
 	w := newTestServer(t)
 	var mu sync.Mutex
 	var seen []string
-	w.bus.o.Observe = func(o Observation) {
+	w.bus.o.Observe = func(o ObservedMessageOperation) {
 		mu.Lock()
 		defer mu.Unlock()
 		what := o.Operation + " " + o.Entity

@@ -14,9 +14,9 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// receiver provides the messages of a queue, subscription or dead-letter queue to a link on which a client
-// receives.
-type receiver struct {
+// entityMessageSource provides the messages of a queue, subscription or dead-letter queue to a link on which
+// a client receives.
+type entityMessageSource struct {
 	c    *conn
 	link *amqp.Link
 	at   entity.Address
@@ -64,7 +64,7 @@ func (c *conn) receive(ctx context.Context, l *amqp.Link, a *frame.Attach, at en
 	if err != nil {
 		return answer, err
 	}
-	n := &receiver{c: c, link: l, at: at, mode: o.Mode, r: r, lasts: e.Properties.LockDuration,
+	n := &entityMessageSource{c: c, link: l, at: at, mode: o.Mode, r: r, lasts: e.Properties.LockDuration,
 		ending: make(chan struct{}), detached: make(chan struct{})}
 	if want != nil {
 		answer.From, answer.Properties = want.answer(a.Source, r)
@@ -89,7 +89,7 @@ const lostSessionTime = 2 * time.Second
 
 // watch waits until the queue's receiver ends, for example because its session lock is lost, and then
 // detaches the link.
-func (n *receiver) watch() {
+func (n *entityMessageSource) watch() {
 	<-n.r.Ended()
 	err := n.r.Err()
 	if entity.ErrorCodeOf(err) == entity.CodeSessionLockLost && n.waiting.Load() {
@@ -109,7 +109,7 @@ func (n *receiver) watch() {
 
 // Detached is called when the link has ended. It releases the queue's receiver and its locks. It
 // implements amqp.MessageSource.
-func (n *receiver) Detached() {
+func (n *entityMessageSource) Detached() {
 	n.c.forget(n.link)
 	close(n.detached)
 	n.r.Close()
@@ -118,7 +118,8 @@ func (n *receiver) Detached() {
 
 // Receive returns up to max messages for the link. If there are none and wait is set, it waits for one
 // until ctx ends. It implements amqp.MessageSource.
-func (n *receiver) Receive(ctx context.Context, max int, wait bool) ([]amqp.OutgoingMessage, error) {
+func (n *entityMessageSource) Receive(ctx context.Context, max int,
+	wait bool) ([]amqp.OutgoingMessage, error) {
 	take := n.r.TryReceive
 	if wait {
 		take = n.r.Receive
@@ -165,7 +166,7 @@ func (n *receiver) Receive(ctx context.Context, max int, wait bool) ([]amqp.Outg
 
 // awaitEnd is called when the session lock of the link is lost. It returns true if the link must still stay
 // attached (lostSessionTime). If wait is set, it first waits until the link may end or ctx ends.
-func (n *receiver) awaitEnd(ctx context.Context, wait bool) bool {
+func (n *entityMessageSource) awaitEnd(ctx context.Context, wait bool) bool {
 	if wait {
 		select {
 		case <-n.ending:
@@ -182,7 +183,7 @@ func (n *receiver) awaitEnd(ctx context.Context, wait bool) bool {
 
 // Release makes messages that were not sent to the client available again. It implements
 // amqp.MessageSource. In ReceiveAndDelete mode the messages are lost, as documented for that mode.
-func (n *receiver) Release(list []amqp.OutgoingMessage) {
+func (n *entityMessageSource) Release(list []amqp.OutgoingMessage) {
 	if n.mode == queue.ReceiveAndDelete {
 		return
 	}

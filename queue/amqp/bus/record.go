@@ -94,7 +94,7 @@ func (c *conn) recordAttach(e *requestlog.Entry, err error) {
 }
 
 // recordReceived adds the received messages to the log, and the fault that came after them, if any.
-func (n *receiver) recordReceived(list []amqp.OutgoingMessage, hit *inject.MatchedFault,
+func (n *entityMessageSource) recordReceived(list []amqp.OutgoingMessage, hit *inject.MatchedFault,
 	failed *frame.Error) {
 	e := n.c.recording(transferFrame, "receive", n.at.String())
 	if e == nil {
@@ -114,7 +114,7 @@ func (n *receiver) recordReceived(list []amqp.OutgoingMessage, hit *inject.Match
 }
 
 // clientOf returns the name of the client from its connection properties, or else its container id.
-func clientOf(p *amqp.Peer) string {
+func clientOf(p *amqp.ClientInfo) string {
 	text := func(name string) string {
 		v, _ := p.Properties.Get(name)
 		s, _ := nameOf(v)

@@ -13,8 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// sender is the sink that stores the messages sent to a queue or topic.
-type sender struct {
+// entityMessageSink is the sink that stores the messages sent to a queue or topic.
+type entityMessageSink struct {
 	c       *conn
 	link    *amqp.Link
 	at      entity.Address
@@ -42,7 +42,7 @@ func (c *conn) send(ctx context.Context, l *amqp.Link, a *frame.Attach, at entit
 			Message: "The messaging entity '" + at.String() + "' is disabled for sending."}
 	}
 	size := uint64(e.Properties.MaxMessageKB) << 10
-	s := &sender{c: c, link: l, at: at, address: at.String(), via: via}
+	s := &entityMessageSink{c: c, link: l, at: at, address: at.String(), via: via}
 	return amqp.AcceptedLink{Sink: s, MaxMessageSize: size, TooLarge: s.tooLarge, NoRoom: s.noRoom,
 		Properties: wire.Map{{Key: wire.Symbol("com.microsoft:max-message-batch-size"), Value: size}}}, nil
 }
@@ -75,25 +75,26 @@ func (c *conn) destination(ctx context.Context, value any) (at entity.Address, e
 
 // tooLarge returns the error, with a tracking id, for a message that exceeds the size limit before it has
 // arrived completely.
-func (s *sender) tooLarge() *frame.Error {
+func (s *entityMessageSink) tooLarge() *frame.Error {
 	return s.c.asError(&entity.Error{Code: entity.CodeMessageTooLarge,
 		Message: "The message is larger than the entity allows."}, s.address)
 }
 
 // noRoom returns the error for a message that is refused for lack of memory. Clients send the message again
 // after this error.
-func (s *sender) noRoom() *frame.Error {
+func (s *entityMessageSink) noRoom() *frame.Error {
 	return s.c.asError(&entity.Error{Code: entity.CodeServerBusy,
 		Message: "The messages of other clients take all the memory that there is for them."}, s.address)
 }
 
 // Detached is called when the link has ended, and removes the link from the connection. It implements
 // amqp.MessageSink.
-func (s *sender) Detached() { s.c.forget(s.link) }
+func (s *entityMessageSink) Detached() { s.c.forget(s.link) }
 
 // Transfer implements amqp.MessageSink. It stores all messages in one transaction. If one of them is refused,
 // it stores each transfer in a transaction of its own, so that one failure does not affect the others.
-func (s *sender) Transfer(ctx context.Context, list []amqp.IncomingMessage) (states []frame.State) {
+func (s *entityMessageSink) Transfer(ctx context.Context,
+	list []amqp.IncomingMessage) (states []frame.State) {
 	end := s.c.observing("send", s.address, len(list))
 	rules := make([]string, len(list))
 	e := s.c.recording(transferFrame, "send", s.address)
@@ -117,7 +118,7 @@ func (s *sender) Transfer(ctx context.Context, list []amqp.IncomingMessage) (sta
 
 // transfer stores all messages in one transaction. If one of them is refused, it stores each transfer in a
 // transaction of its own. It ignores fault rules.
-func (s *sender) transfer(ctx context.Context, list []amqp.IncomingMessage) []frame.State {
+func (s *entityMessageSink) transfer(ctx context.Context, list []amqp.IncomingMessage) []frame.State {
 	states := make([]frame.State, len(list))
 	parsed := make([][]*message.Message, len(list))
 	var all []*message.Message
@@ -159,7 +160,7 @@ func mayBeStored(err error) bool {
 }
 
 // stateAfter returns the state of a transfer whose send has returned err.
-func (s *sender) stateAfter(err error) frame.State {
+func (s *entityMessageSink) stateAfter(err error) frame.State {
 	if err != nil {
 		return s.rejected(err)
 	}
@@ -167,7 +168,7 @@ func (s *sender) stateAfter(err error) frame.State {
 }
 
 // parse decodes a message, or a batch of messages, which must belong to one partition.
-func (s *sender) parse(in amqp.IncomingMessage) ([]*message.Message, error) {
+func (s *entityMessageSink) parse(in amqp.IncomingMessage) ([]*message.Message, error) {
 	if in.Format == message.BatchFormat {
 		list, err := message.ParseBatch(in.Payload)
 		if err == nil {
@@ -180,7 +181,8 @@ func (s *sender) parse(in amqp.IncomingMessage) ([]*message.Message, error) {
 }
 
 // store stores the messages of one transfer.
-func (s *sender) store(ctx context.Context, list []*message.Message, state frame.State) frame.State {
+func (s *entityMessageSink) store(ctx context.Context, list []*message.Message,
+	state frame.State) frame.State {
 	tx, err := s.c.join(state, s.participant(list))
 	if err != nil {
 		return s.rejected(err)
@@ -200,7 +202,7 @@ func (s *sender) store(ctx context.Context, list []*message.Message, state frame
 }
 
 // participant returns the sending of messages as a participant of a transaction.
-func (s *sender) participant(list []*message.Message) transactionalOperation {
+func (s *entityMessageSink) participant(list []*message.Message) transactionalOperation {
 	p := transactionalOperation{link: s.link, at: s.at, sends: true,
 		partition: func() (string, error) { return s.c.queues.PartitionOf(s.at, list) }}
 	if s.via != nil {
@@ -215,6 +217,6 @@ func (s *sender) participant(list []*message.Message) transactionalOperation {
 	return p
 }
 
-func (s *sender) rejected(err error) frame.State {
+func (s *entityMessageSink) rejected(err error) frame.State {
 	return &frame.Rejected{Error: s.c.asError(err, s.address)}
 }

@@ -21,7 +21,7 @@ const (
 
 // Settle settles deliveries by the states that the client has sent, and returns the outcome of each. It
 // implements amqp.MessageSource.
-func (n *receiver) Settle(ctx context.Context, list []amqp.Settlement) []frame.State {
+func (n *entityMessageSource) Settle(ctx context.Context, list []amqp.Settlement) []frame.State {
 	if err := n.r.Err(); entity.ErrorCodeOf(err) == entity.CodeSessionLockLost {
 		// first, since SDKs lock the session again after the detach
 		n.link.Detach(n.c.asError(err, n.at.String()))
@@ -49,7 +49,7 @@ func (n *receiver) Settle(ctx context.Context, list []amqp.Settlement) []frame.S
 
 // settleAll settles messages together, except those that a transaction will settle. It sets the state of
 // each.
-func (n *receiver) settleAll(ctx context.Context, list []amqp.Settlement, states []frame.State) {
+func (n *entityMessageSource) settleAll(ctx context.Context, list []amqp.Settlement, states []frame.State) {
 	at := make([]int, 0, len(list)) // indexes of those that are settled together
 	tokens := make([]message.UUID, 0, len(list))
 	wanted := make([]queue.Settlement, 0, len(list))
@@ -77,7 +77,7 @@ func (n *receiver) settleAll(ctx context.Context, list []amqp.Settlement, states
 
 // settle settles one message. It returns the client's state if the settlement succeeds, and a rejection
 // otherwise. rule is the id of the fault rule that applied; "": none.
-func (n *receiver) settle(ctx context.Context, s amqp.Settlement) (told frame.State, rule string) {
+func (n *entityMessageSource) settle(ctx context.Context, s amqp.Settlement) (told frame.State, rule string) {
 	token, ok := tokenOf(s.Tag)
 	tx, err := n.c.join(s.State, transactionalOperation{link: n.link, at: n.at,
 		partition: func() (string, error) { return n.c.queues.LockedPartition(ctx, n.at, token) }})
@@ -112,7 +112,7 @@ func (n *receiver) settle(ctx context.Context, s amqp.Settlement) (told frame.St
 // happened or may succeed later: rejected then detaches the link, and the client receives no outcome. A
 // client treats a delivery whose settlement was rejected as settled: if the Go SDK tries again after such an
 // error, it reports success without a request to the server.
-func (n *receiver) rejected(err error) frame.State {
+func (n *entityMessageSource) rejected(err error) frame.State {
 	answer := n.c.asError(err, n.at.String())
 	if own := (*entity.Error)(nil); errors.As(err, &own) {
 		switch own.Code {

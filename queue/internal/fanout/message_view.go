@@ -19,7 +19,7 @@ type MessageView struct {
 
 // slotOf returns the field of the AMQP properties section that holds a system property. ok is false if none
 // does.
-func slotOf(s rule.SystemProperty) (slot message.PropertyField, ok bool) {
+func slotOf(s rule.SystemProperty) (slot message.PropertiesSectionField, ok bool) {
 	switch s {
 	case rule.ContentType:
 		return message.ContentType, true

@@ -70,9 +70,9 @@ const (
 // messages from those of documents.
 const storeNumberBit = uint32(1) << 30
 
-// MessageStoreKeys builds the keys of one message store. Its bytes are the prefix that all of them have in
-// common: number and store. Each method returns a new slice.
-type MessageStoreKeys []byte
+// MessageStoreKeyBuilder builds the keys of one message store. Its bytes are the prefix that all of them have
+// in common: number and store. Each method returns a new slice.
+type MessageStoreKeyBuilder []byte
 
 // StorePrefixLen is the length of the common prefix of a store's keys, number and store, in bytes.
 const StorePrefixLen = 5
@@ -85,54 +85,56 @@ func EntityPrefix(number uint32) []byte {
 // NumberOf returns the number of the entity whose keys begin with a prefix.
 func NumberOf(prefix []byte) uint32 { return binary.BigEndian.Uint32(prefix) &^ storeNumberBit }
 
-// MessageStoreKeysOf returns the MessageStoreKeys by which the keys of one message store of an entity are
-// built.
-func MessageStoreKeysOf(number uint32, sub entity.SubQueue) MessageStoreKeys {
+// MessageStoreKeysOf returns the MessageStoreKeyBuilder by which the keys of one message store of an entity
+// are built.
+func MessageStoreKeysOf(number uint32, sub entity.SubQueue) MessageStoreKeyBuilder {
 	return append(EntityPrefix(number), byte(sub))
 }
 
 // Family returns the common prefix of the store's keys of one family, which is a kind of key.
-func (s MessageStoreKeys) Family(f byte) []byte {
+func (s MessageStoreKeyBuilder) Family(f byte) []byte {
 	return append(append(make([]byte, 0, StorePrefixLen+17), s...), f)
 }
 
 // Key returns a key of a family (a kind of key) whose letter is followed by a sequence number.
-func (s MessageStoreKeys) Key(f byte, seq int64) []byte {
+func (s MessageStoreKeyBuilder) Key(f byte, seq int64) []byte {
 	return binary.BigEndian.AppendUint64(s.Family(f), uint64(seq))
 }
 
 // AppendKey appends to dst the key of a family (a kind of key, f is its letter) with a sequence number, as
 // Key returns it.
-func (s MessageStoreKeys) AppendKey(dst []byte, f byte, seq int64) []byte {
+func (s MessageStoreKeyBuilder) AppendKey(dst []byte, f byte, seq int64) []byte {
 	return binary.BigEndian.AppendUint64(append(append(dst, s...), f), uint64(seq))
 }
 
 // MomentKey returns a key of a family (a kind of key) whose letter is followed by a time in milliseconds and
 // a sequence number.
-func (s MessageStoreKeys) MomentKey(f byte, at, seq int64) []byte {
+func (s MessageStoreKeyBuilder) MomentKey(f byte, at, seq int64) []byte {
 	return host.AppendEntry(s.Family(f), host.DeadlineIndexEntry{At: at, ID: uint64(seq)})
 }
 
 // TextKey returns a key of a family (a kind of key) whose letter is followed by text, such as a session id or
 // message id.
-func (s MessageStoreKeys) TextKey(f byte, text string) []byte {
+func (s MessageStoreKeyBuilder) TextKey(f byte, text string) []byte {
 	return jsondoc.AppendEscaped(s.Family(f), []byte(text))
 }
 
 // ReadyPrefix returns the prefix of the keys of active messages in a store without sessions.
-func (s MessageStoreKeys) ReadyPrefix() []byte { return s.Family(familyReady) }
+func (s MessageStoreKeyBuilder) ReadyPrefix() []byte { return s.Family(familyReady) }
 
 // SessionPrefix returns the prefix of the keys of a session's active messages.
-func (s MessageStoreKeys) SessionPrefix(session string) []byte {
+func (s MessageStoreKeyBuilder) SessionPrefix(session string) []byte {
 	return s.TextKey(FamilySession, session)
 }
 
 // HeldPrefix returns the prefix of the keys of messages that are locked together with a session.
-func (s MessageStoreKeys) HeldPrefix(session string) []byte { return s.TextKey(FamilyHeld, session) }
+func (s MessageStoreKeyBuilder) HeldPrefix(session string) []byte {
+	return s.TextKey(FamilyHeld, session)
+}
 
 // SessionLapseKey returns the index entry of a session's lock, which is ordered by the time at which the
 // lock lapses.
-func (s MessageStoreKeys) SessionLapseKey(until int64, session string) []byte {
+func (s MessageStoreKeyBuilder) SessionLapseKey(until int64, session string) []byte {
 	return jsondoc.AppendEscaped(s.Key(FamilySessionLapse, until), []byte(session))
 }
 

@@ -12,7 +12,7 @@ import (
 type MessageStore struct {
 	Path      string // of the entity, in the spelling of the client that created it
 	Sub       entity.SubQueue
-	Keys      layout.MessageStoreKeys
+	Keys      layout.MessageStoreKeyBuilder
 	BySession bool // messages are received by session
 	Shared    bool // several servers share the engine, so locks are stored under keys
 }

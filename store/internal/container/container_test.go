@@ -67,13 +67,14 @@ func TestFormerRangeIDs(t *testing.T) {
 		}
 	}
 	for _, c := range []struct {
-		in, want value.Scope
+		in, want value.PartitionScope
 	}{
-		{value.Scope{Range: "2"}, value.Scope{MinEPK: "40", MaxEPK: "C0"}},
-		{value.Scope{Range: "2", MinEPK: "50", MaxEPK: "FF"}, value.Scope{MinEPK: "50", MaxEPK: "C0"}},
-		{value.Scope{Range: "2", MaxEPK: "60"}, value.Scope{MinEPK: "40", MaxEPK: "60"}},
-		{value.Scope{Range: "3"}, value.Scope{Range: "3"}},
-		{value.Scope{Range: "7"}, value.Scope{Range: "7"}},
+		{value.PartitionScope{Range: "2"}, value.PartitionScope{MinEPK: "40", MaxEPK: "C0"}},
+		{value.PartitionScope{Range: "2", MinEPK: "50", MaxEPK: "FF"},
+			value.PartitionScope{MinEPK: "50", MaxEPK: "C0"}},
+		{value.PartitionScope{Range: "2", MaxEPK: "60"}, value.PartitionScope{MinEPK: "40", MaxEPK: "60"}},
+		{value.PartitionScope{Range: "3"}, value.PartitionScope{Range: "3"}},
+		{value.PartitionScope{Range: "7"}, value.PartitionScope{Range: "7"}},
 	} {
 		got := st.InFormer(c.in)
 		if got.Range != c.want.Range || got.MinEPK != c.want.MinEPK || got.MaxEPK != c.want.MaxEPK {
@@ -139,7 +140,7 @@ func TestLatestMoments(t *testing.T) {
 // TestShapeCache checks that the cache has a shape after Learn and until Forget, and that a deletion of the
 // whole index empties it.
 func TestShapeCache(t *testing.T) {
-	var b container.RecordedDocumentShapes
+	var b container.DocumentShapeRecordCache
 	name := container.DocumentShapeHash{1}
 	b.Learn(nil, false, 0)
 	if known, full := b.LookUp(name); known || full {

@@ -90,7 +90,7 @@ func (st *State) Compile() error {
 
 // compileLives sets st.LifeRules, by which the times to live of items are computed, from the state's record.
 func (st *State) compileLives() (err error) {
-	basis := func(path string) view.TTLBasis {
+	basis := func(path string) view.TTLStartProperty {
 		b, perr := view.NewBasis(path)
 		if perr != nil && err == nil {
 			err = fmt.Errorf("%w: a ttlPropertyPath: %v", engine.ErrCorrupt, perr)
@@ -104,7 +104,7 @@ func (st *State) compileLives() (err error) {
 			after = st.Rec.Eras[i+1].Path
 		}
 		st.LifeRules.Eras = append(st.LifeRules.Eras,
-			view.TTLBasisChange{PropertyEra: e.PropertyEra, After: basis(after)})
+			view.TTLStartPropertyChange{StartPropertyEra: e.StartPropertyEra, After: basis(after)})
 	}
 	return err
 }
@@ -166,7 +166,7 @@ func (st *State) SetPolicy(next *State, now int64) {
 	policy, era := st.Policy().Rebase(next.Spec.DefaultTTL, now)
 	next.Rec.Policy, next.Rec.Basis = policy, path
 	next.Rec.Eras = append(slices.Clip(st.Rec.Eras),
-		record.TTLPropertyEra{PropertyEra: era, Path: st.Rec.Basis})
+		record.TTLStartPropertyEra{StartPropertyEra: era, Path: st.Rec.Basis})
 }
 
 // LoadReindexed loads the stored progress of reindexing a range.
@@ -182,6 +182,6 @@ func (st *State) LoadReindexed(r engine.Reader, s *Partition) error {
 }
 
 // SplitPolicy returns the policy by which a split creates the index entries in the new ranges.
-func (st *State) SplitPolicy() split.CopyIndexAndTTLPolicy {
-	return split.CopyIndexAndTTLPolicy{Terms: st.Terms, Lives: st.LifeRules, Round: st.Rec.IndexRound}
+func (st *State) SplitPolicy() split.CopiedItemIndexAndTTLPolicy {
+	return split.CopiedItemIndexAndTTLPolicy{Terms: st.Terms, Lives: st.LifeRules, Round: st.Rec.IndexRound}
 }

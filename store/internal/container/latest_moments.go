@@ -17,16 +17,17 @@ func Raise(at *atomic.Int64, t int64) {
 	}
 }
 
-// MomentKind is a kind of event whose moment is stored. The clock cannot be set back behind such a moment.
-type MomentKind uint8
+// ClockSetBackLimitKind is a kind of event whose moment is stored. The clock cannot be set back behind such a
+// moment.
+type ClockSetBackLimitKind uint8
 
 // The kinds of events whose moments are stored.
 const (
-	MarkWrite    MomentKind = iota // the _ts of items, and the times of their changes in a feed
-	MarkSettings                   // the _ts of a container's settings, with the floors of its TTL policy
-	MarkPurge                      // purges
-	MarkLease                      // leases
-	MarkCatalog                    // the _ts of everything else
+	MarkWrite    ClockSetBackLimitKind = iota // the _ts of items, and the times of their changes in a feed
+	MarkSettings                              // _ts of a container's settings, with the floors of its TTL policy
+	MarkPurge                                 // purges
+	MarkLease                                 // leases
+	MarkCatalog                               // the _ts of everything else
 	markCount
 )
 
@@ -41,7 +42,7 @@ type LatestMoments [markCount]atomic.Int64
 
 // Raise makes t, in seconds since 1970, the latest moment of kind k, unless a later one is recorded. An event
 // of that kind has been stored with t.
-func (m *LatestMoments) Raise(k MomentKind, t int64) { Raise(&m[k], t) }
+func (m *LatestMoments) Raise(k ClockSetBackLimitKind, t int64) { Raise(&m[k], t) }
 
 // Latest returns the latest of the moments, with a description of its event in words. where, a phrase that
 // names the container, is appended to the description.

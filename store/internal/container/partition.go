@@ -41,13 +41,13 @@ type Partition struct {
 	Purged      int
 	FirstPurged sweep.ExpiryCandidate
 
-	Shapes    RecordedDocumentShapes
+	Shapes    DocumentShapeRecordCache
 	Reindexed atomic.Uint64 // reindexed up to this rid; layout.AllReindexed when done
 	// Behind is the last LSN of a range that has been split, plus one; 0 if the range has not been split
 	Behind atomic.Uint64
 	// Noted records which items are written while a split copies the range; nil if there is no split. It
 	// changes under the gate only
-	Noted atomic.Pointer[split.ConcurrentWrites]
+	Noted atomic.Pointer[split.ConcurrentlyWrittenRIDs]
 	// Shown is the highest LSN that a read or a commit has found to be durable; 0 if there was none
 	Shown atomic.Uint64
 }
@@ -121,7 +121,7 @@ func (s *Partition) StoredKeys() [][]byte {
 }
 
 // Moments calls note with the latest moment of each kind that is stored in the range.
-func (s *Partition) Moments(r engine.Reader, note func(k MomentKind, t int64)) error {
+func (s *Partition) Moments(r engine.Reader, note func(k ClockSetBackLimitKind, t int64)) error {
 	for _, last := range []func(engine.Reader, []byte) (int64, error){lastFeedTime, lastVersionTime} {
 		t, err := last(r, s.Scope)
 		if err != nil {
@@ -130,7 +130,7 @@ func (s *Partition) Moments(r engine.Reader, note func(k MomentKind, t int64)) e
 		note(MarkWrite, t)
 	}
 	for _, k := range []struct {
-		mark MomentKind
+		mark ClockSetBackLimitKind
 		key  []byte
 	}{{MarkPurge, layout.SweptKey(s.Scope)}, {MarkLease, layout.LeasedKey(s.Scope)}} {
 		v, err := r.Get(k.key)

@@ -6,11 +6,11 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/split"
 )
 
-// RecordedDocumentShapes caches which shapes have a record in a partition range. A shape is the set of paths
-// of a document; a range stores a record for each shape, so that a query finds the documents that lack a
-// path. A record is never removed while documents have index entries, so the cache stays valid. A shape that
-// is not in the cache may have a record all the same.
-type RecordedDocumentShapes struct {
+// DocumentShapeRecordCache caches which shapes have a record in a partition range. A shape is the set of
+// paths of a document; a range stores a record for each shape, so that a query finds the documents that lack
+// a path. A record is never removed while documents have index entries, so the cache stays valid. A shape
+// that is not in the cache may have a record all the same.
+type DocumentShapeRecordCache struct {
 	mu    sync.RWMutex
 	Known map[DocumentShapeHash]struct{}
 	full  bool   // there are view.MaxShapes records; no more will be added
@@ -23,7 +23,7 @@ type DocumentShapeHash = split.DocumentShapeHash
 // LookUp returns known = true if the cache has the shape (the set of paths of a document) with this name,
 // and full = true if the range already has the maximum number of shape records, so that no more may be
 // added.
-func (b *RecordedDocumentShapes) LookUp(name DocumentShapeHash) (known, full bool) {
+func (b *DocumentShapeRecordCache) LookUp(name DocumentShapeHash) (known, full bool) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	_, known = b.Known[name]
@@ -33,7 +33,7 @@ func (b *RecordedDocumentShapes) LookUp(name DocumentShapeHash) (known, full boo
 // Follow empties the cache if the whole index of the range was deleted since the last call: wipe is the
 // number of the last such deletion. If several servers share the engine, it is called inside a transaction
 // on the range.
-func (b *RecordedDocumentShapes) Follow(wipe uint32) {
+func (b *DocumentShapeRecordCache) Follow(wipe uint32) {
 	if b.Wipe() == wipe {
 		return
 	}
@@ -44,7 +44,7 @@ func (b *RecordedDocumentShapes) Follow(wipe uint32) {
 
 // Wipe returns the number of the last deletion of the whole index of the range after which Follow has
 // emptied the cache.
-func (b *RecordedDocumentShapes) Wipe() uint32 {
+func (b *DocumentShapeRecordCache) Wipe() uint32 {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	return b.wipe
@@ -54,7 +54,7 @@ func (b *RecordedDocumentShapes) Wipe() uint32 {
 // commit. full means that the range has the maximum number of shape records. wipe is the number that Wipe
 // returned before the transaction: if the whole index of the range has been deleted since, the shapes are
 // out of date, and Learn does nothing.
-func (b *RecordedDocumentShapes) Learn(names []DocumentShapeHash, full bool, wipe uint32) {
+func (b *DocumentShapeRecordCache) Learn(names []DocumentShapeHash, full bool, wipe uint32) {
 	if len(names) == 0 && !full {
 		return
 	}
@@ -73,7 +73,7 @@ func (b *RecordedDocumentShapes) Learn(names []DocumentShapeHash, full bool, wip
 }
 
 // Forget empties the cache of shapes, sets of paths of documents.
-func (b *RecordedDocumentShapes) Forget() {
+func (b *DocumentShapeRecordCache) Forget() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.Known, b.full = nil, false

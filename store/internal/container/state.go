@@ -64,7 +64,7 @@ func (st *State) Tombstoned(h layout.ItemHeader, pk func() []byte) bool {
 // items, instead of being deleted: the sink was set before the item expired, and the item was not deleted
 // with its whole partition key.
 func (st *State) Moves(ghost *view.DecodedItem) bool {
-	none := definition.ExpirySinkReference{}
+	none := definition.ExpiredItemSinkReference{}
 	if st.Rec.Settings.ExpirySink() == none || st.Tombstoned(ghost.Head, func() []byte { return ghost.PK }) {
 		return false
 	}

@@ -33,7 +33,7 @@ type ViolationCounters [definition.LintRules]struct {
 
 // Life returns the lint rules that an item breaks. def is the default time to live of its container, basis
 // the container's ttlPropertyPath, and vectors are the vectors of its policy.
-func Life(def ttl.Seconds, item *view.DecodedItem, basis *view.TTLBasis,
+func Life(def ttl.Seconds, item *view.DecodedItem, basis *view.TTLStartProperty,
 	vectors []definition.VectorPathDimensions) (
 	found definition.BrokenLintRules) {
 	own := item.Head.Life.Own

@@ -28,7 +28,7 @@ func TestTTLLint(t *testing.T) {
 		{"a document of such a name", ttl.Absent, itemOf("a.lock", `{"id":"a.lock","ttl":5,"x":1}`, 5),
 			definition.LintOff},
 	} {
-		if got := Life(tc.def, tc.item, &view.TTLBasis{}, nil); got != tc.want {
+		if got := Life(tc.def, tc.item, &view.TTLStartProperty{}, nil); got != tc.want {
 			t.Errorf("%s: %v, want %v", tc.name, got, tc.want)
 		}
 	}

@@ -24,7 +24,7 @@ type ScriptRunner struct {
 	Now        func() time.Time
 	Elapsed    func() func() time.Duration // starts to measure real time; the result reads it
 	Violations *LimitViolationCounters
-	Resources  func(record.ResourceKind) resource.Resources
+	Resources  func(record.ResourceKind) resource.ChildResources
 }
 
 // Env returns what scripts need from the server: the time of the container's clock, and time limits measured

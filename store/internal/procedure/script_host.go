@@ -162,7 +162,7 @@ func (h *ScriptHost) query(ctx context.Context, op script.Operation) (script.Ope
 		h.Charge += value.ChargeFailure
 		return scriptFailure(err)
 	}
-	q.Scope = value.Scope{Partition: h.key}
+	q.Scope = value.PartitionScope{Partition: h.key}
 	q.MaxItems, q.Continuation = value.PageLimit(op.PageSize), op.Continuation
 	page, err := h.t.Query(ctx, q)
 	h.Charge += value.ChargeRows(page.Stats)
@@ -198,7 +198,7 @@ func scriptQuery(op script.Operation) (q value.QueryRequest, err error) {
 			err = fault.New(fault.CodeBadRequest,
 				"Each parameter of a query needs a name that begins with '@'.")
 		}
-		q.Parameters = append(q.Parameters, value.Parameter{Name: name, Value: p.Member("value")})
+		q.Parameters = append(q.Parameters, value.QueryParameter{Name: name, Value: p.Member("value")})
 		return err == nil
 	})
 	return q, err

@@ -16,9 +16,9 @@ func scriptText(r resource.Resource) string { return jsondoc.Of(r.Body).Member("
 
 func scriptVersionOf(r *resource.Resource) scriptVersion { return scriptVersion{r.RID, r.ETag, r.ID} }
 
-// QueryUserFunctions are the user defined functions of one run of a query. They share one runtime, which is
+// QueryUDFRuntime are the user defined functions of one run of a query. They share one runtime, which is
 // created at the first call, and one time limit.
-type QueryUserFunctions struct {
+type QueryUDFRuntime struct {
 	run     *ScriptRunner
 	ctx     context.Context
 	runtime *script.Runtime
@@ -34,12 +34,12 @@ type compiledFunction struct {
 }
 
 // Functions returns the functions for one run of a query.
-func (x *ScriptRunner) Functions(ctx context.Context) *QueryUserFunctions {
-	return &QueryUserFunctions{run: x, ctx: ctx}
+func (x *ScriptRunner) Functions(ctx context.Context) *QueryUDFRuntime {
+	return &QueryUDFRuntime{run: x, ctx: ctx}
 }
 
 // Call calls the user defined function with the given name.
-func (f *QueryUserFunctions) Call(name string, args []jsondoc.Value) (jsondoc.Value, error) {
+func (f *QueryUDFRuntime) Call(name string, args []jsondoc.Value) (jsondoc.Value, error) {
 	fn := f.made[name]
 	if fn == nil {
 		var err error
@@ -53,7 +53,7 @@ func (f *QueryUserFunctions) Call(name string, args []jsondoc.Value) (jsondoc.Va
 	return v, err
 }
 
-func (f *QueryUserFunctions) make(name string) (*compiledFunction, error) {
+func (f *QueryUDFRuntime) make(name string) (*compiledFunction, error) {
 	res, err := f.run.Resources(record.KindFunction).Read(name)
 	if err != nil {
 		return nil, &query.Error{Message: "The user defined function '" + name + "' does not exist.",
@@ -80,7 +80,7 @@ func (f *QueryUserFunctions) make(name string) (*compiledFunction, error) {
 
 // Close closes the runtime, if there is one, and records which functions have exceeded the time limit: see
 // violation_counts.go.
-func (f *QueryUserFunctions) Close() {
+func (f *QueryUDFRuntime) Close() {
 	for _, fn := range f.made {
 		f.run.Violations.note(scriptVersionOf(&fn.resource), fn.longest, f.run.Time, fn.err)
 	}

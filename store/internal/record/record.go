@@ -45,9 +45,9 @@ type Container struct {
 	IndexedBy  []json.RawMessage `json:"indexedBy,omitempty"`
 	IndexRound uint32            `json:"indexRound,omitempty"`
 	// Basis is the ttlPropertyPath for items that are written now. Eras are the earlier paths, oldest
-	// first, as long as items written under them may exist: see TTLPropertyEra.
-	Basis string           `json:"basis,omitempty"`
-	Eras  []TTLPropertyEra `json:"eras,omitempty"`
+	// first, as long as items written under them may exist: see TTLStartPropertyEra.
+	Basis string                `json:"basis,omitempty"`
+	Eras  []TTLStartPropertyEra `json:"eras,omitempty"`
 	// Recent reports whether the documents of a partition are indexed by their _ts in addition to the
 	// indexing policy.
 	Recent bool `json:"recent,omitempty"`
@@ -175,10 +175,10 @@ func (o *Offer) Target(t definition.Throughput) int {
 	return max(o.Ranges, min((is+definition.RangeThroughput-1)/definition.RangeThroughput, layout.MaxRanges))
 }
 
-// TTLPropertyEra is a span of time in which the times to live of a container's items counted from the
+// TTLStartPropertyEra is a span of time in which the times to live of a container's items counted from the
 // property at Path. A change of its ttlPropertyPath ends it. Times to live of items written in it are
 // stored as counted from Path.
-type TTLPropertyEra struct {
-	ttl.PropertyEra
+type TTLStartPropertyEra struct {
+	ttl.StartPropertyEra
 	Path string `json:"path,omitempty"` // "": the _ts
 }

@@ -51,9 +51,9 @@ type ResourceFamilyID struct {
 // FamilyOf returns the ResourceFamilyID of the resources of kind k that belong to an owner.
 func FamilyOf(k ResourceKind, owner uint32) ResourceFamilyID { return ResourceFamilyID{k, owner} }
 
-// Resource is the record of a small resource (a user, permission, client encryption key or script). Its key
-// holds the ID.
-type Resource struct {
+// SmallResource is the record of a small resource (a user, permission, client encryption key or script). Its
+// key holds the ID.
+type SmallResource struct {
 	ID   string          `json:"-"`
 	Num  uint32          `json:"num"` // never reused; its order is that of creation
 	TS   int64           `json:"ts"`
@@ -62,15 +62,15 @@ type Resource struct {
 	Body json.RawMessage `json:"body"`
 }
 
-// FamilyResources are the resources of one ResourceFamilyID, kept in memory.
-type FamilyResources struct {
-	List  []*Resource // sorted by Num
-	Names map[string]*Resource
+// OwnedResourcesOfKind are the resources of one ResourceFamilyID, kept in memory.
+type OwnedResourcesOfKind struct {
+	List  []*SmallResource // sorted by Num
+	Names map[string]*SmallResource
 }
 
 // Encode returns the record as stored in the catalog. It does not use encoding/json, which would rewrite
 // characters of the body.
-func (rec *Resource) Encode() []byte {
+func (rec *SmallResource) Encode() []byte {
 	made := ""
 	if rec.Made != 0 {
 		made = fmt.Sprintf(`,"made":%d`, rec.Made)
@@ -80,7 +80,7 @@ func (rec *Resource) Encode() []byte {
 }
 
 // Created returns the second of the resource's creation.
-func (rec *Resource) Created() int64 {
+func (rec *SmallResource) Created() int64 {
 	if rec.Made != 0 {
 		return rec.Made
 	}
@@ -89,7 +89,7 @@ func (rec *Resource) Created() int64 {
 
 // Below returns the families of resources that belong to the resource rec of this family and are deleted with
 // it: the permissions of a user.
-func (f ResourceFamilyID) Below(rec *Resource) []ResourceFamilyID {
+func (f ResourceFamilyID) Below(rec *SmallResource) []ResourceFamilyID {
 	if f.Kind == KindUser {
 		return []ResourceFamilyID{{KindPermission, rec.Num}}
 	}
@@ -104,13 +104,13 @@ func (f ResourceFamilyID) Key(id string) []byte {
 
 // Index returns the index in List of the member with a number, and true. If there is no such member, it
 // returns the index at which it would be inserted, and false.
-func (s *FamilyResources) Index(num uint32) (int, bool) {
+func (s *OwnedResourcesOfKind) Index(num uint32) (int, bool) {
 	return slices.BinarySearchFunc(s.List, num,
-		func(rec *Resource, num uint32) int { return int(int64(rec.Num) - int64(num)) })
+		func(rec *SmallResource, num uint32) int { return int(int64(rec.Num) - int64(num)) })
 }
 
 // Set replaces old by rec, or adds rec if old is nil.
-func (s *FamilyResources) Set(old, rec *Resource) {
+func (s *OwnedResourcesOfKind) Set(old, rec *SmallResource) {
 	if old != nil {
 		s.Remove(old)
 	}
@@ -120,7 +120,7 @@ func (s *FamilyResources) Set(old, rec *Resource) {
 }
 
 // Remove removes rec.
-func (s *FamilyResources) Remove(rec *Resource) {
+func (s *OwnedResourcesOfKind) Remove(rec *SmallResource) {
 	if i, found := s.Index(rec.Num); found {
 		s.List = slices.Delete(s.List, i, i+1)
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // Put writes a record in place of old. old is nil for a new record and may have another id.
-func Put(t engine.Txn, f record.ResourceFamilyID, old, rec *record.Resource) {
+func Put(t engine.Txn, f record.ResourceFamilyID, old, rec *record.SmallResource) {
 	if old != nil && old.ID != rec.ID {
 		t.Delete(f.Key(old.ID))
 	}
@@ -15,7 +15,7 @@ func Put(t engine.Txn, f record.ResourceFamilyID, old, rec *record.Resource) {
 }
 
 // Drop deletes a record and the records of everything that belongs to it.
-func Drop(t engine.Txn, f record.ResourceFamilyID, rec *record.Resource) {
+func Drop(t engine.Txn, f record.ResourceFamilyID, rec *record.SmallResource) {
 	t.Delete(f.Key(rec.ID))
 	DropFamilies(t, f.Below(rec))
 }

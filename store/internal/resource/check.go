@@ -22,7 +22,7 @@ func Check(r engine.Reader, report func(error) bool) error {
 	stopped := false
 	for k := range record.Kinds {
 		facts := &record.Kinds[k]
-		err := host.ScanRecords(r, facts.Record, func(key []byte, rec record.Resource) error {
+		err := host.ScanRecords(r, facts.Record, func(key []byte, rec record.SmallResource) error {
 			f, id, err := record.ParseKey(record.ResourceKind(k), key)
 			if err != nil || stopped {
 				return err
@@ -68,7 +68,7 @@ func owners(r engine.Reader) (known map[byte]map[uint32]bool, next uint32, err e
 		})
 	}
 	if err == nil {
-		err = host.ScanRecords(r, user, func(_ []byte, rec record.Resource) error {
+		err = host.ScanRecords(r, user, func(_ []byte, rec record.SmallResource) error {
 			users[rec.Num] = true
 			return nil
 		})

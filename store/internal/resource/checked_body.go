@@ -21,7 +21,7 @@ type checkedBody struct {
 
 // draft parses the body of a small resource and checks it by the rules of the resource's kind. The result
 // omits the property that the server adds to this kind and clients send back.
-func (r Resources) draft(ctx context.Context, body []byte) (checkedBody, error) {
+func (r ChildResources) draft(ctx context.Context, body []byte) (checkedBody, error) {
 	parsed, err := jsondoc.Parse(body, jsondoc.Limits{})
 	if err != nil {
 		return checkedBody{}, definition.DocumentError(err)
@@ -118,7 +118,7 @@ func withoutMember(body []byte, name string) []byte {
 
 // checkSiblings returns CodeConflict if the user already has a permission for the same resource: two
 // permissions for one resource could have different modes. The caller holds the catalog's lock.
-func (r Resources) checkSiblings(old *record.Resource, d checkedBody) error {
+func (r ChildResources) checkSiblings(old *record.SmallResource, d checkedBody) error {
 	s := r.in.Resources()[r.family]
 	if r.family.Kind != record.KindPermission || s == nil {
 		return nil

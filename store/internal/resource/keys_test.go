@@ -13,9 +13,9 @@ import (
 // encryption keys, scripts). The keys and records are a format on disk and must not change.
 func TestResourceKeys(t *testing.T) {
 	of := ResourceOwner{Database: 0x00439c1e}
-	in := func(k record.ResourceKind, number uint32) Resources { return Of(nil, k, number, of) }
+	in := func(k record.ResourceKind, number uint32) ChildResources { return Of(nil, k, number, of) }
 	for _, tc := range []struct {
-		in       Resources
+		in       ChildResources
 		num      uint32
 		rid, key string
 	}{
@@ -34,9 +34,9 @@ func TestResourceKeys(t *testing.T) {
 			t.Errorf("kind %d: key %s, want %s", tc.in.family.Kind, got, tc.key)
 		}
 	}
-	rec := record.Resource{Num: 7, TS: 8, LSN: 9, Body: []byte(`{"id":"<&>"}`)}
+	rec := record.SmallResource{Num: 7, TS: 8, LSN: 9, Body: []byte(`{"id":"<&>"}`)}
 	const want = `{"num":7,"ts":8,"lsn":9,"body":{"id":"<&>"}}`
-	var back record.Resource
+	var back record.SmallResource
 	if got := string(rec.Encode()); got != want {
 		t.Errorf("record %s, want %s", got, want)
 	}

@@ -45,7 +45,7 @@ type PermissionTarget interface {
 	// Exists returns CodeNotFound if there is no such item. If no partition key is given, it can check this
 	// only in a container whose partition key is the id.
 	Exists(ctx context.Context, pk definition.PartitionKey, id string) error
-	Resources(k record.ResourceKind) Resources
+	Resources(k record.ResourceKind) ChildResources
 }
 
 // ParseGrant parses a permission: its mode, the link of the resource, and the partition key. It returns

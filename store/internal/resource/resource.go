@@ -28,20 +28,20 @@ type Resource struct {
 
 // ResourcesByFamily holds all small resources (users, permissions, client encryption keys, scripts) of a
 // catalog, by kind and owner. A family without an entry is empty.
-type ResourcesByFamily map[record.ResourceFamilyID]*record.FamilyResources
+type ResourcesByFamily map[record.ResourceFamilyID]*record.OwnedResourcesOfKind
 
 // Family returns the resources of one kind and owner, and creates their entry in the set if it is missing.
-func (s ResourcesByFamily) Family(f record.ResourceFamilyID) *record.FamilyResources {
+func (s ResourcesByFamily) Family(f record.ResourceFamilyID) *record.OwnedResourcesOfKind {
 	m := s[f]
 	if m == nil {
-		m = &record.FamilyResources{Names: make(map[string]*record.Resource)}
+		m = &record.OwnedResourcesOfKind{Names: make(map[string]*record.SmallResource)}
 		s[f] = m
 	}
 	return m
 }
 
 // Find returns the resource of one kind and owner with an id, or nil.
-func (s ResourcesByFamily) Find(f record.ResourceFamilyID, id string) *record.Resource {
+func (s ResourcesByFamily) Find(f record.ResourceFamilyID, id string) *record.SmallResource {
 	if m := s[f]; m != nil {
 		return m.Names[id]
 	}
@@ -49,7 +49,7 @@ func (s ResourcesByFamily) Find(f record.ResourceFamilyID, id string) *record.Re
 }
 
 // Members returns the resources of one kind and owner in order of creation.
-func (s ResourcesByFamily) Members(f record.ResourceFamilyID) []*record.Resource {
+func (s ResourcesByFamily) Members(f record.ResourceFamilyID) []*record.SmallResource {
 	if m := s[f]; m != nil {
 		return m.List
 	}
@@ -83,9 +83,9 @@ type ResourceOwner struct {
 	CheckGrant  func(context.Context, jsondoc.Value) error // returns an error if a permission is not valid
 }
 
-// Resources gives access to the children of one kind of one database, user or container. The value stays
+// ChildResources gives access to the children of one kind of one database, user or container. The value stays
 // usable until the owner is dropped; then changes return CodeOwnerNotFound.
-type Resources struct {
+type ChildResources struct {
 	in     Catalog
 	of     ResourceOwner
 	family record.ResourceFamilyID
@@ -93,17 +93,17 @@ type Resources struct {
 
 // Of returns the resources of kind k that belong to an owner: the database, user or container with the
 // given number. of is the database or container that links and error texts contain.
-func Of(in Catalog, k record.ResourceKind, number uint32, of ResourceOwner) Resources {
-	return Resources{in: in, of: of, family: record.FamilyOf(k, number)}
+func Of(in Catalog, k record.ResourceKind, number uint32, of ResourceOwner) ChildResources {
+	return ChildResources{in: in, of: of, family: record.FamilyOf(k, number)}
 }
 
 // Permissions returns the permissions of a user. It returns CodeNotFound if there is no such user.
-func (r Resources) Permissions(user string) (Resources, error) {
+func (r ChildResources) Permissions(user string) (ChildResources, error) {
 	r.in.Guard().RLock()
 	defer r.in.Guard().RUnlock()
 	u := r.find(user)
 	if u == nil {
-		return Resources{}, value.NotFound("user", user)
+		return ChildResources{}, value.NotFound("user", user)
 	}
 	of, users := r.of, r.family
 	of.Self = r.selfOf(u.Num)
@@ -121,12 +121,12 @@ func (r Resources) Permissions(user string) (Resources, error) {
 // find returns the record of the resource with an id, or nil if there is none. The caller holds the lock
 // that serializes changes of the catalog (Lock), or the mutex of the catalog in memory (Guard), at least for
 // reading.
-func (r Resources) find(id string) *record.Resource {
+func (r ChildResources) find(id string) *record.SmallResource {
 	return r.in.Resources().Find(r.family, id)
 }
 
 // List returns all resources in order of creation.
-func (r Resources) List() []Resource {
+func (r ChildResources) List() []Resource {
 	r.in.Guard().RLock()
 	defer r.in.Guard().RUnlock()
 	s := r.in.Resources()[r.family]
@@ -141,7 +141,7 @@ func (r Resources) List() []Resource {
 }
 
 // Read returns the resource with an id. It returns CodeNotFound if there is none.
-func (r Resources) Read(id string) (Resource, error) {
+func (r ChildResources) Read(id string) (Resource, error) {
 	r.in.Guard().RLock()
 	defer r.in.Guard().RUnlock()
 	rec := r.find(id)
@@ -153,7 +153,7 @@ func (r Resources) Read(id string) (Resource, error) {
 
 // ReadByRID returns the resource with a resource id. It returns CodeBadRequest if rid is not a valid rid
 // of this kind and owner, and CodeNotFound if there is no such resource.
-func (r Resources) ReadByRID(rid string) (Resource, error) {
+func (r ChildResources) ReadByRID(rid string) (Resource, error) {
 	b, ok := layout.ParseRID(rid, len(r.ridBytes(0)))
 	if !ok {
 		return Resource{}, value.BadRID(rid)
@@ -175,23 +175,23 @@ func (r Resources) ReadByRID(rid string) (Resource, error) {
 	return Resource{}, r.absent(rid)
 }
 
-func (r Resources) absent(id string) error {
+func (r ChildResources) absent(id string) error {
 	return value.NotFound(record.Kinds[r.family.Kind].Word, id)
 }
 
-func (r Resources) render(rec *record.Resource) Resource {
+func (r ChildResources) render(rec *record.SmallResource) Resource {
 	return Resource{ID: rec.ID, RID: layout.RIDText(r.ridBytes(rec.Num)), Self: r.selfOf(rec.Num),
 		ETag: layout.ETagText(r.of.Incarnation, 4,
 			rec.LSN), Timestamp: rec.TS, Created: rec.Created(), Body: rec.Body}
 }
 
-func (r Resources) selfOf(num uint32) string {
+func (r ChildResources) selfOf(num uint32) string {
 	return r.of.Self + record.Kinds[r.family.Kind].Path + "/" + layout.RIDText(r.ridBytes(num)) + "/"
 }
 
 // ridBytes returns the rid of the resource that has the number num among the resources of this kind and
 // owner.
-func (r Resources) ridBytes(num uint32) []byte {
+func (r ChildResources) ridBytes(num uint32) []byte {
 	switch r.family.Kind {
 	case record.KindUser:
 		return layout.UserRIDBytes(r.of.Database, num)
@@ -209,14 +209,14 @@ func (r Resources) ridBytes(num uint32) []byte {
 // CodeConflict if the user already has one for the same resource. It returns CodeBadRequest for an invalid
 // body, CodeNotFound if a permission is for something that does not exist, and CodeOwnerNotFound if the
 // owner is gone.
-func (r Resources) Create(ctx context.Context, body []byte) (Resource, error) {
-	return r.write(ctx, body, func(checkedBody) (*record.Resource, error) { return nil, nil })
+func (r ChildResources) Create(ctx context.Context, body []byte) (Resource, error) {
+	return r.write(ctx, body, func(checkedBody) (*record.SmallResource, error) { return nil, nil })
 }
 
 // Upsert replaces the resource with the body's id, or creates it. o.IfMatch applies only to a replace.
-func (r Resources) Upsert(ctx context.Context, body []byte,
+func (r ChildResources) Upsert(ctx context.Context, body []byte,
 	o value.WriteOptions) (res Resource, inserted bool, err error) {
-	res, err = r.write(ctx, body, func(d checkedBody) (*record.Resource, error) {
+	res, err = r.write(ctx, body, func(d checkedBody) (*record.SmallResource, error) {
 		old := r.find(d.id)
 		inserted = old == nil
 		if inserted {
@@ -230,9 +230,9 @@ func (r Resources) Upsert(ctx context.Context, body []byte,
 // Replace replaces the resource with an id. It returns CodeNotFound if there is none, and
 // CodePreconditionFailed if o.IfMatch is another etag. The body of a user or a permission may change the
 // id; Replace returns CodeConflict if the new id is taken.
-func (r Resources) Replace(ctx context.Context, id string, body []byte,
+func (r ChildResources) Replace(ctx context.Context, id string, body []byte,
 	o value.WriteOptions) (Resource, error) {
-	return r.write(ctx, body, func(d checkedBody) (*record.Resource, error) {
+	return r.write(ctx, body, func(d checkedBody) (*record.SmallResource, error) {
 		old := r.find(id)
 		if old == nil {
 			return nil, r.absent(id)
@@ -250,8 +250,8 @@ func (r Resources) Replace(ctx context.Context, id string, body []byte,
 
 // write stores a body. It calls replaced under the catalog's lock to get the record that the body replaces;
 // nil means that the record is new. write may call replaced more than once.
-func (r Resources) write(ctx context.Context, body []byte,
-	replaced func(checkedBody) (*record.Resource, error)) (res Resource, err error) {
+func (r ChildResources) write(ctx context.Context, body []byte,
+	replaced func(checkedBody) (*record.SmallResource, error)) (res Resource, err error) {
 	d, err := r.draft(ctx, body)
 	if err != nil {
 		return Resource{}, err
@@ -263,8 +263,8 @@ func (r Resources) write(ctx context.Context, body []byte,
 	return res, err
 }
 
-func (r Resources) writeOnce(ctx context.Context, d checkedBody,
-	replaced func(checkedBody) (*record.Resource, error)) (Resource, error) {
+func (r ChildResources) writeOnce(ctx context.Context, d checkedBody,
+	replaced func(checkedBody) (*record.SmallResource, error)) (Resource, error) {
 	if err := r.in.Lock(ctx); err != nil {
 		return Resource{}, err
 	}
@@ -278,11 +278,11 @@ func (r Resources) writeOnce(ctx context.Context, d checkedBody,
 
 // Delete removes a resource and everything that belongs to it. It returns CodeNotFound if there is none,
 // and CodePreconditionFailed if o.IfMatch is another etag.
-func (r Resources) Delete(ctx context.Context, id string, o value.WriteOptions) error {
+func (r ChildResources) Delete(ctx context.Context, id string, o value.WriteOptions) error {
 	return host.RetryMoved(func() error { return r.deleteOnce(ctx, id, o) })
 }
 
-func (r Resources) deleteOnce(ctx context.Context, id string, o value.WriteOptions) error {
+func (r ChildResources) deleteOnce(ctx context.Context, id string, o value.WriteOptions) error {
 	if err := r.in.Lock(ctx); err != nil {
 		return err
 	}
@@ -310,7 +310,7 @@ func (r Resources) deleteOnce(ctx context.Context, id string, o value.WriteOptio
 
 // put stores a body that has passed its checks, in place of old, which is nil for a new record. The caller
 // holds the catalog's lock.
-func (r Resources) put(ctx context.Context, old *record.Resource, d checkedBody) (Resource, error) {
+func (r ChildResources) put(ctx context.Context, old *record.SmallResource, d checkedBody) (Resource, error) {
 	if !r.of.Exists() {
 		return Resource{}, fault.New(fault.CodeOwnerNotFound, "What the "+record.Kinds[r.family.Kind].Word+
 			" belongs to does not exist any more.")
@@ -321,7 +321,7 @@ func (r Resources) put(ctx context.Context, old *record.Resource, d checkedBody)
 	if err := r.checkSiblings(old, d); err != nil {
 		return Resource{}, err
 	}
-	rec := &record.Resource{ID: d.id, Body: d.body}
+	rec := &record.SmallResource{ID: d.id, Body: d.body}
 	err := r.in.Change(ctx, func(t *host.CatalogTxn) error {
 		rec.TS, rec.LSN = r.of.Stamp(), t.NextLSN(host.CatalogScope())
 		if old != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// ResolvedScope is a value.Scope (the part of the container that a list or query reads) as partition ranges
-// to read, and bounds within them.
+// ResolvedScope is a value.PartitionScope (the part of the container that a list or query reads) as partition
+// ranges to read, and bounds within them.
 type ResolvedScope struct {
 	Ranges []*view.PartitionRange
 	// Prefix is the key prefix of the posting (the list of rids) of the scope's partition key. It is set
@@ -30,10 +30,10 @@ type ResolvedScope struct {
 	hash     uint32 // hash of the scope without its bounds
 }
 
-// Resolve finds the partition ranges and key bounds that a value.Scope (the part of the container that a list
-// or query reads) has in a state of the container. It returns CodeRangeGone for an unknown range and
-// CodeBadRequest for a malformed bound or partition key.
-func Resolve(state *view.ContainerState, s value.Scope) (ResolvedScope, error) {
+// Resolve finds the partition ranges and key bounds that a value.PartitionScope (the part of the container
+// that a list or query reads) has in a state of the container. It returns CodeRangeGone for an unknown range
+// and CodeBadRequest for a malformed bound or partition key.
+func Resolve(state *view.ContainerState, s value.PartitionScope) (ResolvedScope, error) {
 	def := &state.Keys.Def
 	var sp ResolvedScope
 	if !s.Partition.IsZero() {
@@ -144,14 +144,14 @@ func (sp *ResolvedScope) Name() string { return strconv.FormatUint(uint64(sp.has
 
 // Spans returns the bounds of the scope (the part of the container that a query or list reads) in each of
 // its partition ranges, ascending and without gaps.
-func (sp *ResolvedScope) Spans() []query.SourceSpan {
+func (sp *ResolvedScope) Spans() []query.SourceKeyRange {
 	from, to := sp.Min, sp.Max
 	if sp.Prefix != nil {
 		from, to = sp.EPK, behindPrefix(sp.EPK)
 	}
-	list := make([]query.SourceSpan, len(sp.Ranges))
+	list := make([]query.SourceKeyRange, len(sp.Ranges))
 	for i, s := range sp.Ranges {
-		list[i] = query.SourceSpan{From: s.Min, To: s.Max}
+		list[i] = query.SourceKeyRange{From: s.Min, To: s.Max}
 		if bytes.Compare(list[i].From, from) < 0 {
 			list[i].From = from
 		}

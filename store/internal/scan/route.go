@@ -38,7 +38,7 @@ type continuationKeyRange struct {
 }
 
 // bounds returns the decoded bounds of the range; ok is false if they are invalid.
-func (r *continuationKeyRange) bounds() (b query.SourceSpan, ok bool) {
+func (r *continuationKeyRange) bounds() (b query.SourceKeyRange, ok bool) {
 	if r == nil {
 		return b, false
 	}
@@ -47,10 +47,10 @@ func (r *continuationKeyRange) bounds() (b query.SourceSpan, ok bool) {
 		return b, false
 	}
 	if r.Max == definition.MaxEPK {
-		return query.SourceSpan{From: from}, true
+		return query.SourceKeyRange{From: from}, true
 	}
 	to, err := hex.DecodeString(r.Max)
-	return query.SourceSpan{From: from, To: to}, err == nil && bytes.Compare(from, to) < 0
+	return query.SourceKeyRange{From: from, To: to}, err == nil && bytes.Compare(from, to) < 0
 }
 
 // tokenRangeOf returns the range of effective partition keys from the start of first to the end of last.
@@ -65,7 +65,7 @@ func tokenRangeOf(first, last *view.PartitionRange) *continuationKeyRange {
 // PageRangeSegment is the part of a read over several ranges that one page covers: it continues in Range
 // after Token.
 type PageRangeSegment struct {
-	over  []query.SourceSpan // the spans of the whole read, ascending
+	over  []query.SourceKeyRange // the spans of the whole read, ascending
 	Range *view.PartitionRange
 	Token string
 	rest  []rangeContinuation // the remaining parts of a range that was split
@@ -74,7 +74,7 @@ type PageRangeSegment struct {
 // StageOf returns the part of a read that its next page covers: the range, and the position in it at which
 // the client's continuation token says to continue. over are the spans of partition keys to read; at least
 // one must overlap a range.
-func StageOf(state *view.ContainerState, over []query.SourceSpan,
+func StageOf(state *view.ContainerState, over []query.SourceKeyRange,
 	continuation string) (PageRangeSegment, error) {
 	l := PageRangeSegment{over: over}
 	if continuation == "" {
@@ -113,7 +113,7 @@ func parseRangeTokens(text string) (tokens []rangeContinuation, ok bool) {
 	if json.Unmarshal([]byte(text), &tokens) != nil || len(tokens) == 0 {
 		return nil, false
 	}
-	var before query.SourceSpan
+	var before query.SourceKeyRange
 	for i, t := range tokens {
 		b, ok := t.Range.bounds()
 		if !ok || i > 0 && (len(before.To) == 0 || bytes.Compare(before.To, b.From) > 0) {
@@ -125,7 +125,7 @@ func parseRangeTokens(text string) (tokens []rangeContinuation, ok bool) {
 }
 
 // overlaps reports whether the range overlaps one of the spans.
-func overlaps(s *view.PartitionRange, over []query.SourceSpan) bool {
+func overlaps(s *view.PartitionRange, over []query.SourceKeyRange) bool {
 	for _, o := range over {
 		if (len(o.To) == 0 || bytes.Compare(s.Min, o.To) < 0) &&
 			(len(s.Max) == 0 || bytes.Compare(o.From, s.Max) < 0) {
@@ -137,7 +137,8 @@ func overlaps(s *view.PartitionRange, over []query.SourceSpan) bool {
 
 // firstOver returns the first range after the range behind that overlaps one of the spans, or nil if there
 // is none. If behind is nil, it starts with the first range.
-func firstOver(state *view.ContainerState, over []query.SourceSpan, behind *view.PartitionRange) *view.PartitionRange {
+func firstOver(state *view.ContainerState, over []query.SourceKeyRange,
+	behind *view.PartitionRange) *view.PartitionRange {
 	for i := range state.Ranges {
 		s := &state.Ranges[i]
 		if (behind == nil || bytes.Compare(s.Min, behind.Min) > 0) && overlaps(s, over) {
@@ -180,7 +181,7 @@ func (l PageRangeSegment) NextToken(state *view.ContainerState, token string,
 
 // SpansOver returns the spans of effective partition keys that a scope reads range by range. It returns
 // none if the scope names one range or one full partition key, or contains no range.
-func SpansOver(state *view.ContainerState, s value.Scope) ([]query.SourceSpan, error) {
+func SpansOver(state *view.ContainerState, s value.PartitionScope) ([]query.SourceKeyRange, error) {
 	if s.Range != "" {
 		return nil, nil
 	}
@@ -189,18 +190,19 @@ func SpansOver(state *view.ContainerState, s value.Scope) ([]query.SourceSpan, e
 	case err != nil || len(sp.Ranges) == 0 || sp.Levels == state.Keys.Def.Levels():
 		return nil, err
 	case sp.Prefix != nil:
-		return []query.SourceSpan{{From: sp.EPK, To: behindPrefix(sp.EPK)}}, nil
+		return []query.SourceKeyRange{{From: sp.EPK, To: behindPrefix(sp.EPK)}}, nil
 	}
-	return []query.SourceSpan{{From: sp.Min, To: sp.Max}}, nil
+	return []query.SourceKeyRange{{From: sp.Min, To: sp.Max}}, nil
 }
 
 // SpansOfKeys returns the spans of partition keys. The span of a prefix of a hierarchical key includes
 // all keys that begin with it.
-func SpansOfKeys(def *definition.PartitionKeyDefinition, keys []definition.PartitionKey) []query.SourceSpan {
-	spans := make([]query.SourceSpan, len(keys))
+func SpansOfKeys(def *definition.PartitionKeyDefinition,
+	keys []definition.PartitionKey) []query.SourceKeyRange {
+	spans := make([]query.SourceKeyRange, len(keys))
 	for i, key := range keys {
 		epk := definition.AppendEPK(nil, def, key)
-		spans[i] = query.SourceSpan{From: epk, To: behindPrefix(epk)}
+		spans[i] = query.SourceKeyRange{From: epk, To: behindPrefix(epk)}
 	}
 	return spans
 }

@@ -11,7 +11,7 @@ import (
 // TestStages checks a read over several ranges, page by page: it goes from one range to the next, and
 // reads both halves of a range that is split meanwhile.
 func TestStages(t *testing.T) {
-	whole := []query.SourceSpan{{}}
+	whole := []query.SourceKeyRange{{}}
 	before := &view.ContainerState{Ranges: []view.PartitionRange{
 		{ID: "0", Max: []byte{0x10}}, {ID: "1", Min: []byte{0x10}},
 	}}
@@ -48,7 +48,7 @@ func TestMalformedStages(t *testing.T) {
 	for _, text := range []string{"x", "{}", "[]", `{"token":"a"}`, `{"token":"a","range":{"min":"20","max":"10"}}`,
 		`{"token":"a","range":{"min":"x","max":"FF"}}`,
 		`[{"range":{"min":"","max":"20"}},{"range":{"min":"10","max":"FF"}}]`} {
-		if _, err := StageOf(state, []query.SourceSpan{{}},
+		if _, err := StageOf(state, []query.SourceKeyRange{{}},
 			text); fault.ErrorCode(err) != fault.CodeBadRequest {
 			t.Errorf("%s: %v", text, err)
 		}

@@ -38,12 +38,12 @@ type Source struct {
 	key      []byte // scratch
 	scratch  []byte
 	version  work.IndexEntryCountVersion
-	tallied  cacheVersionLookupState // whether version has been determined
-	err      error                   // error of an iterator that a method could not return
+	tallied  entryCountVersionLookupState // whether version has been determined
+	err      error                        // error of an iterator that a method could not return
 }
 
 var (
-	_ query.Source                      = (*Source)(nil)
+	_ query.DocumentSource              = (*Source)(nil)
 	_ query.DocumentCounter             = (*Source)(nil)
 	_ query.MissingPathLister           = (*Source)(nil)
 	_ query.EntryReader                 = (*Source)(nil)

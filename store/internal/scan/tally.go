@@ -46,12 +46,12 @@ func (s *Source) tallyVersion() (v work.IndexEntryCountVersion, ok bool) {
 	return s.version, s.tallied == tallyKnown
 }
 
-// cacheVersionLookupState says whether the version under which a Source may cache numbers of index keys has
-// been determined, and if so, whether there is one.
-type cacheVersionLookupState uint8
+// entryCountVersionLookupState says whether the version under which a Source may cache numbers of index keys
+// has been determined, and if so, whether there is one.
+type entryCountVersionLookupState uint8
 
 const (
-	tallyUnknown cacheVersionLookupState = iota
+	tallyUnknown entryCountVersionLookupState = iota
 	tallyNone
 	tallyKnown
 )

@@ -2,16 +2,16 @@ package split
 
 import "sync"
 
-// ConcurrentWrites holds the rids of the items that writers have written or removed while their range is
-// copied.
-type ConcurrentWrites struct {
+// ConcurrentlyWrittenRIDs holds the rids of the items that writers have written or removed while their range
+// is copied.
+type ConcurrentlyWrittenRIDs struct {
 	mu   sync.Mutex
 	rids map[uint64]struct{}
 }
 
 // Add records items. Writers call it after their transaction has committed, while they still hold the
 // container's gate (its lock) shared. So the records are complete once the gate is held exclusively.
-func (n *ConcurrentWrites) Add(rids []uint64) {
+func (n *ConcurrentlyWrittenRIDs) Add(rids []uint64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, rid := range rids {
@@ -21,7 +21,7 @@ func (n *ConcurrentWrites) Add(rids []uint64) {
 
 // take removes and returns up to most of the recorded items. Items that are committed later are recorded
 // again.
-func (n *ConcurrentWrites) take(most int) (rids []uint64) {
+func (n *ConcurrentlyWrittenRIDs) take(most int) (rids []uint64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for rid := range n.rids {
@@ -34,7 +34,7 @@ func (n *ConcurrentWrites) take(most int) (rids []uint64) {
 	return rids
 }
 
-func (n *ConcurrentWrites) count() int {
+func (n *ConcurrentlyWrittenRIDs) count() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return len(n.rids)

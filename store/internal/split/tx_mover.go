@@ -24,9 +24,9 @@ type RangeCopier struct {
 	keys    *view.ItemKeyBuilder
 	From    *view.PartitionRange
 	Halves  [2]HalfRange
-	Written *ConcurrentWrites
+	Written *ConcurrentlyWrittenRIDs
 
-	policy CopyIndexAndTTLPolicy
+	policy CopiedItemIndexAndTTLPolicy
 	logs   [len(splitLogs)]logCopyProgress
 	alone  bool // the caller holds the gate exclusively
 
@@ -34,8 +34,8 @@ type RangeCopier struct {
 	bytes int
 }
 
-// CopyIndexAndTTLPolicy determines the index entries and the times to live of the copies.
-type CopyIndexAndTTLPolicy struct {
+// CopiedItemIndexAndTTLPolicy determines the index entries and the times to live of the copies.
+type CopiedItemIndexAndTTLPolicy struct {
 	Terms *index.Indexer
 	Lives view.LifetimeRules // the lives of the items in the halves
 	Round uint32             // the IndexRound of the container's record; each round has its own policy
@@ -86,9 +86,9 @@ const (
 // NewRangeCopier returns a RangeCopier that splits the range from into halves. The container's record must
 // already hold the ranges of the halves.
 func NewRangeCopier(c Container, keys *view.ItemKeyBuilder, from *view.PartitionRange, halves [2]view.PartitionRange,
-	p CopyIndexAndTTLPolicy) *RangeCopier {
+	p CopiedItemIndexAndTTLPolicy) *RangeCopier {
 	m := &RangeCopier{c: c, keys: keys, From: from,
-		Written: &ConcurrentWrites{rids: make(map[uint64]struct{})}}
+		Written: &ConcurrentlyWrittenRIDs{rids: make(map[uint64]struct{})}}
 	for i, r := range halves {
 		m.Halves[i].PartitionRange = r
 	}
@@ -102,7 +102,7 @@ func (m *RangeCopier) Round() uint32 { return m.policy.Round }
 
 // begin sets the indexing policy by which the copies are indexed, and resets the progress of copying the
 // logs.
-func (m *RangeCopier) begin(p CopyIndexAndTTLPolicy) {
+func (m *RangeCopier) begin(p CopiedItemIndexAndTTLPolicy) {
 	m.policy = p
 	m.logs = [len(splitLogs)]logCopyProgress{}
 	for i := range m.Halves {
@@ -111,7 +111,7 @@ func (m *RangeCopier) begin(p CopyIndexAndTTLPolicy) {
 }
 
 // Restart deletes the copies and begins again with another policy.
-func (m *RangeCopier) Restart(ctx context.Context, p CopyIndexAndTTLPolicy) error {
+func (m *RangeCopier) Restart(ctx context.Context, p CopiedItemIndexAndTTLPolicy) error {
 	m.begin(p)
 	m.batch, m.bytes = m.batch[:0], 0
 	for i := range m.Halves {

@@ -123,12 +123,12 @@ func (l *SweepStep) walk(r engine.Reader, g *keyFamilySweepStep) error {
 
 // judge returns a function that decides whether an expired item must wait for its purge delay; nil if there
 // is no delay.
-func (l *SweepStep) judge(family byte) func(host.DeadlineIndexEntry) host.SweepAction {
+func (l *SweepStep) judge(family byte) func(host.DeadlineIndexEntry) host.SweepEntryAction {
 	if l.Delay == nil {
 		return nil
 	}
 	least, _ := l.Delay.Bounds()
-	return func(e host.DeadlineIndexEntry) host.SweepAction {
+	return func(e host.DeadlineIndexEntry) host.SweepEntryAction {
 		died := ExpiredAt(l.p, family, e.At)
 		if died+least > l.now {
 			return host.AllWait(died + least)

@@ -20,17 +20,17 @@ type Container struct {
 	Keys     view.ItemKeyBuilder
 	Identity view.ContainerIdentity
 	Items    value.ContainerPropertySource // of the items in results
-	Host     ContainerCallbacks
+	Host     StoreCallbacks
 
 	PreviousImage bool // the feed of all versions has the version before an expiry
 	Lenient       bool // queries and conditions may use more than Cosmos DB's language
 }
 
-// ContainerCallbacks has the methods of the store that a transaction calls for its container.
-type ContainerCallbacks interface {
+// StoreCallbacks has the methods of the store that a transaction calls for its container.
+type StoreCallbacks interface {
 	// Note records that an event of kind k is stored with second t, so that the container's clock never goes
 	// behind it.
-	Note(k container.MomentKind, t int64)
+	Note(k container.ClockSetBackLimitKind, t int64)
 	// Refused is called for a document that is refused because of its ttl. token is the value of the ttl.
 	Refused(id string, body, token []byte)
 	// Evaluate fails with CodePreconditionFailed if a condition does not hold for an item. It returns the
@@ -44,7 +44,7 @@ type ContainerCallbacks interface {
 // BlockingExpiredItem is an expired item that must be moved to an expiry sink before a transaction can
 // continue. The transaction cannot move it itself, because it cannot write where the sink stores it.
 type BlockingExpiredItem struct {
-	host ContainerCallbacks
+	host StoreCallbacks
 	s    *container.Partition
 	rid  uint64
 }

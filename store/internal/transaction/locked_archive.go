@@ -58,8 +58,8 @@ type LockedContainerAndArchive struct {
 	ToState *container.State
 }
 
-// ArchivedItem is an expired item in the form in which the archive stores it.
-type ArchivedItem struct {
+// PreparedArchiveWrite is an expired item in the form in which the archive stores it.
+type PreparedArchiveWrite struct {
 	PreparedOperation
 	Range *container.Partition // of the archive
 }
@@ -67,8 +67,8 @@ type ArchivedItem struct {
 // Convert converts a ghost (an expired item that is not purged yet) to the document that the archive stores.
 // It chooses an id that no live item of the archive has at now, a second of the archive's clock.
 func (b *LockedContainerAndArchive) Convert(r engine.Reader, ghost *StoredItem,
-	now int64) (*ArchivedItem, error) {
-	a := &ArchivedItem{PreparedOperation: PreparedOperation{Kind: value.OperationCreate}}
+	now int64) (*PreparedArchiveWrite, error) {
+	a := &PreparedArchiveWrite{PreparedOperation: PreparedOperation{Kind: value.OperationCreate}}
 	at, _ := b.State.Policy().ExpiresAt(b.State.Life(&ghost.DecodedItem))
 	from := value.ArchivingItem{DecodedItem: &ghost.DecodedItem, Identity: &b.From.Identity,
 		Container: b.Name,
@@ -94,7 +94,8 @@ func (b *LockedContainerAndArchive) Convert(r engine.Reader, ghost *StoredItem,
 }
 
 // isFree reports whether no live item of the archive has the id of a.
-func (b *LockedContainerAndArchive) isFree(r engine.Reader, a *ArchivedItem, now int64) (bool, error) {
+func (b *LockedContainerAndArchive) isFree(r engine.Reader, a *PreparedArchiveWrite,
+	now int64) (bool, error) {
 	v, err := r.Get(a.Point)
 	if errors.Is(err, engine.ErrNotFound) {
 		return true, nil

@@ -33,24 +33,24 @@ type Tx struct {
 	// terms is the number of index entries written and removed, without those of expired items. It
 	// determines the charge.
 	terms      int
-	keeps      bool                          // the container keeps all versions
-	shapes     []container.DocumentShapeHash // shapes whose record was found or created
-	listed     []container.DocumentShapeHash // shapes known in this transaction to have a record
-	full       bool                          // there is no room for records of more shapes
-	termsWiped bool                          // all index entries of the range have been deleted
-	wipe       uint32                        // the last wipe: see container.RecordedDocumentShapes
-	feed       []latestVersionFeedWrite      // entries that Finish writes, when the last sequence is known
-	history    []versionFeedWrite            // the same
-	changed    []view.KeyValue               // reused by put and del
-	mem        layout.KeyArena               // memory for keys
-	value      []byte                        // the stored form of the item that is being written
-	Written    []*PreparedOperation          // operations whose items Apply has written
-	Blocked    *BlockingExpiredItem          // the expired item that must be moved first
-	one        [1]*PreparedOperation         // memory for Written in the usual case
-	expiries   []expiryLogWrite              // written by Finish
-	noted      *split.ConcurrentWrites       // gets touched after the commit; nil if the range is not being split
-	touched    []uint64                      // items that were written or removed
-	dues       earliestExpiryKeySeconds
+	keeps      bool                           // the container keeps all versions
+	shapes     []container.DocumentShapeHash  // shapes whose record was found or created
+	listed     []container.DocumentShapeHash  // shapes known in this transaction to have a record
+	full       bool                           // there is no room for records of more shapes
+	termsWiped bool                           // all index entries of the range have been deleted
+	wipe       uint32                         // the last wipe: see container.DocumentShapeRecordCache
+	feed       []latestVersionFeedWrite       // entries that Finish writes, when the last sequence is known
+	history    []versionFeedWrite             // the same
+	changed    []view.KeyValue                // reused by put and del
+	mem        layout.KeyArena                // memory for keys
+	value      []byte                         // the stored form of the item that is being written
+	Written    []*PreparedOperation           // operations whose items Apply has written
+	Blocked    *BlockingExpiredItem           // the expired item that must be moved first
+	one        [1]*PreparedOperation          // memory for Written in the usual case
+	expiries   []expiryLogWrite               // written by Finish
+	noted      *split.ConcurrentlyWrittenRIDs // gets touched after the commit; nil without a split
+	touched    []uint64                       // items that were written or removed
+	dues       earliestWrittenExpiryTimes
 	judging    time.Duration // spent on conditions of patches
 }
 
@@ -72,7 +72,7 @@ func (t *Tx) Begin(txn engine.Txn, c *Container, st *container.State, s *contain
 	t.mem.Reset()
 	t.fresher, _ = txn.(engine.NewKeySetter)
 	t.Written = t.one[:0]
-	t.dues = earliestExpiryKeySeconds{view.Never, view.Never}
+	t.dues = earliestWrittenExpiryTimes{view.Never, view.Never}
 }
 
 // set sets a key. fresh means that the key is not stored yet, because it contains a new rid or a new

@@ -84,10 +84,10 @@ func (t *Tx) noteDeadline(item *StoredItem) {
 	}
 }
 
-// earliestExpiryKeySeconds are the earliest seconds of the keys that a transaction has written in the two
+// earliestWrittenExpiryTimes are the earliest seconds of the keys that a transaction has written in the two
 // families (kinds of keys) of the index of expiry: by time of the write, and by deadline; never if there
 // are none.
-type earliestExpiryKeySeconds struct{ written, deadline int64 }
+type earliestWrittenExpiryTimes struct{ written, deadline int64 }
 
 // rescanBehind reports whether the transaction has written keys of the index of expiry at places that the
 // reaper's pass may have gone past, and then makes the pass start again. It is called once the commit is

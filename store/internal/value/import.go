@@ -11,7 +11,7 @@ import (
 )
 
 // Check returns an error for options that are invalid for any item.
-func (o *ImportedItemTimestamp) Check() error {
+func (o *ImportTimestampOptions) Check() error {
 	given := 0
 	for _, set := range []bool{o.Timestamp != 0, o.Age != 0, o.ExpiresIn != 0} {
 		if set {
@@ -35,7 +35,7 @@ func (o *ImportedItemTimestamp) Check() error {
 }
 
 // WrittenAt returns the _ts of an item that is imported at second now under a policy.
-func (o *ImportedItemTimestamp) WrittenAt(p *ttl.Policy, l ttl.Lifetime, now int64) (int64, error) {
+func (o *ImportTimestampOptions) WrittenAt(p *ttl.Policy, l ttl.Lifetime, now int64) (int64, error) {
 	ts := now
 	switch {
 	case o.Timestamp != 0:
@@ -80,7 +80,7 @@ const ArchiveMember = "_mayfly"
 // "29d"} or {"expiresIn": "5m"}. Neither member is stored. The _mayfly member of an archived document is
 // not an age and remains part of the document. ParseImport returns CodeBadRequest if body is not a
 // document or if its _ts or _mayfly is malformed.
-func ParseImport(body []byte) (document []byte, o ImportedItemTimestamp, err error) {
+func ParseImport(body []byte) (document []byte, o ImportTimestampOptions, err error) {
 	// The size limit of documents is checked when the remaining document is stored.
 	if body, err = jsondoc.Compact(body, jsondoc.Limits{MaxBytes: 2 * jsondoc.DefaultMaxBytes}); err != nil {
 		return nil, o, definition.DocumentError(err)
@@ -117,7 +117,7 @@ func ParseImport(body []byte) (document []byte, o ImportedItemTimestamp, err err
 
 // parseAge parses the member _mayfly of an imported document, which says when it was written or when it
 // expires: {"timestamp": 1700000000}, {"age": "2h"} or {"expiresIn": "30s"}.
-func parseAge(v jsondoc.Value) (o ImportedItemTimestamp, err error) {
+func parseAge(v jsondoc.Value) (o ImportTimestampOptions, err error) {
 	if v.Kind() != jsondoc.Object || v.Len() != 1 {
 		return o, fault.New(fault.CodeBadRequest,
 			"'_mayfly' must be an object with one of 'timestamp', 'age' and 'expiresIn'.")

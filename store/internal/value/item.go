@@ -92,6 +92,6 @@ func (it Item) AppendChanged(dst []byte, lsn uint64) []byte {
 }
 
 // Expiry reports when the item expires if nothing changes, and which setting decides that, as of now.
-func (it Item) Expiry() inspect.Expiry {
+func (it Item) Expiry() inspect.ItemExpiryExplanation {
 	return inspect.ExplainLife(it.of.Present(), &it.head, it.body)
 }

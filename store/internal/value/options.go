@@ -24,7 +24,7 @@ type WriteOptions struct {
 	ExcludeSystemProperties bool
 	// Import gives the item of a create or an upsert a _ts in the past; see Container.Import. If it is
 	// nil, the _ts is the current second.
-	Import *ImportedItemTimestamp
+	Import *ImportTimestampOptions
 }
 
 // ReadOptions are the conditions of a read.
@@ -47,9 +47,9 @@ type SessionTokenEntry struct {
 	Version int64
 }
 
-// Receipt reports the effects and the cost of an operation. After a failure it has the values that were
-// known at that point.
-type Receipt struct {
+// OperationReceipt reports the effects and the cost of an operation. After a failure it has the values that
+// were known at that point.
+type OperationReceipt struct {
 	Range    string  // id of the partition range that was used; empty if none was
 	LSN      uint64  // the range's position after the operation, for the session token
 	Charge   float64 // in RU
@@ -65,9 +65,9 @@ type Key struct {
 	ID        string
 }
 
-// Scope limits a list or a query to a part of the container. The zero Scope is the whole container. A
-// Partition takes precedence over the bounds.
-type Scope struct {
+// PartitionScope limits a list or a query to a part of the container. The zero Scope is the whole container.
+// A Partition takes precedence over the bounds.
+type PartitionScope struct {
 	// Partition is a full partition key, or for a hierarchical container a prefix of one.
 	Partition definition.PartitionKey
 	// Range is the id of a partition range; CodeRangeGone if it does not exist. Together with a
@@ -80,7 +80,7 @@ type Scope struct {
 
 // ListOptions are the options of a page of items.
 type ListOptions struct {
-	Scope        Scope
+	Scope        PartitionScope
 	MaxItems     int    // per page: 0 is 100; -1 as many as fit (at most 1,000, and 4 MB)
 	Continuation string // of the previous page; empty for the first
 	Session      []SessionTokenEntry
@@ -93,9 +93,9 @@ type ListOptions struct {
 	ByRange bool
 }
 
-// ImportedItemTimestamp determine the _ts of an imported item, the time from which its time to live counts.
+// ImportTimestampOptions determine the _ts of an imported item, the time from which its time to live counts.
 // At most one field may be set. If none is set, the item is written with the current time.
-type ImportedItemTimestamp struct {
+type ImportTimestampOptions struct {
 	// Timestamp is the _ts, in seconds since 1970.
 	Timestamp int64
 	// Age is the time since the item was written. A fraction of a second is dropped.

@@ -5,7 +5,7 @@ import "github.com/mayflydb/mayfly/query"
 // QueryRequest is a query over the items of a container.
 type QueryRequest struct {
 	Text       string
-	Parameters []Parameter
+	Parameters []QueryParameter
 	ListOptions
 	// Cross says whether a query over the whole container is run, merged or refused.
 	Cross CrossPartitionMode
@@ -18,8 +18,8 @@ type QueryRequest struct {
 	Explain bool
 }
 
-// Parameter is a named value of a query, its name with the '@'.
-type Parameter = query.Parameter
+// QueryParameter is a named value of a query, its name with the '@'.
+type QueryParameter = query.Parameter
 
 // OrderValue is the value by which a row of a query with ORDER BY is sorted.
 type OrderValue = query.OrderValue
@@ -55,7 +55,7 @@ type QueryPage struct {
 	Rows         [][]byte // JSON values
 	Continuation string   // empty on the last page
 	Stats        query.Stats
-	Indexes      query.IndexUse
+	Indexes      query.UsedAndPotentialIndexes
 	Plan         string // set if QueryRequest.Explain is set
 	// Ordered reports whether the rows are sorted by an ORDER BY. Descending reports whether its first
 	// key is DESC: rows with equal values then come newest first.

@@ -27,7 +27,7 @@ type KeyValue struct{ Key, Value []byte }
 type ItemKeyBuilder struct {
 	CID    uint32
 	Def    definition.PartitionKeyDefinition
-	Unique index.UniqueKeys
+	Unique index.UniqueKeyConstraints
 }
 
 // Decode decodes the stored value of the item with this rid: its header, body, id and partition key.

@@ -8,41 +8,41 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// A TTLBasis is the property of a document, in seconds since 1970, from which its time to live counts: the
-// ttlPropertyPath of a container. If the document has no number there, the time to live counts from its
-// _ts. The zero TTLBasis is the _ts itself.
-type TTLBasis struct {
+// A TTLStartProperty is the property of a document, in seconds since 1970, from which its time to live
+// counts: the ttlPropertyPath of a container. If the document has no number there, the time to live counts
+// from its _ts. The zero TTLStartProperty is the _ts itself.
+type TTLStartProperty struct {
 	path jsondoc.Path
 	set  bool
 }
 
-// NewBasis returns the TTLBasis of a container's ttlPropertyPath; "" is the _ts.
-func NewBasis(path string) (TTLBasis, error) {
+// NewBasis returns the TTLStartProperty of a container's ttlPropertyPath; "" is the _ts.
+func NewBasis(path string) (TTLStartProperty, error) {
 	if path == "" {
-		return TTLBasis{}, nil
+		return TTLStartProperty{}, nil
 	}
 	p, err := jsondoc.ParsePath(path)
-	return TTLBasis{p, err == nil}, err
+	return TTLStartProperty{p, err == nil}, err
 }
 
-// MaxBase is the latest second that a TTLBasis returns, the last of the year 9999; -MaxBase is the earliest.
-// Values beyond are clamped, which has no effect on expiry, since no clock reaches these seconds.
+// MaxBase is the latest second that a TTLStartProperty returns, the last of the year 9999; -MaxBase is the
+// earliest. Values beyond are clamped, which has no effect on expiry, since no clock reaches these seconds.
 const MaxBase = 253_402_300_799
 
-// Value returns the document's value of the property; jsondoc.Undefined if the TTLBasis is the _ts.
-func (b *TTLBasis) Value(body []byte) jsondoc.Value {
+// Value returns the document's value of the property; jsondoc.Undefined if the TTLStartProperty is the _ts.
+func (b *TTLStartProperty) Value(body []byte) jsondoc.Value {
 	if !b.set {
 		return jsondoc.Value{}
 	}
 	return jsondoc.Get(body, b.path)
 }
 
-// IsSet reports whether the TTLBasis is a property, not the _ts.
-func (b *TTLBasis) IsSet() bool { return b.set }
+// IsSet reports whether the TTLStartProperty is a property, not the _ts.
+func (b *TTLStartProperty) IsSet() bool { return b.set }
 
 // Of returns the second from which the time to live of a document counts, or false if it counts from the
 // _ts. A fraction of a second is dropped.
-func (b *TTLBasis) Of(body []byte) (second int64, ok bool) {
+func (b *TTLStartProperty) Of(body []byte) (second int64, ok bool) {
 	v := b.Value(body)
 	if v.Kind() != jsondoc.Number {
 		return 0, false
@@ -50,18 +50,18 @@ func (b *TTLBasis) Of(body []byte) (second int64, ok bool) {
 	return int64(math.Floor(min(max(v.Num(), -MaxBase), MaxBase))), true
 }
 
-// A TTLBasisChange describes a change of the ttlPropertyPath, the property from which times to live count:
-// the policy until the change (ttl.PropertyEra), and the property after it.
-type TTLBasisChange struct {
-	ttl.PropertyEra
-	After TTLBasis
+// A TTLStartPropertyChange describes a change of the ttlPropertyPath, the property from which times to live
+// count: the policy until the change (ttl.StartPropertyEra), and the property after it.
+type TTLStartPropertyChange struct {
+	ttl.StartPropertyEra
+	After TTLStartProperty
 }
 
 // LifetimeRules computes for the items of a container the ttl.Lifetime by which the expiry policy decides
 // whether the item has expired. It is immutable.
 type LifetimeRules struct {
-	Basis TTLBasis         // of items that are written now
-	Eras  []TTLBasisChange // eras of which items may exist, oldest first; empty: all items are of the current era
+	Basis TTLStartProperty         // of items that are written now
+	Eras  []TTLStartPropertyChange // eras of which items may exist, oldest first; empty: all items are of the current era
 }
 
 // Of returns the Lifetime of an item. That is the one in its header unless the ttlPropertyPath, the

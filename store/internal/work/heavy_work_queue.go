@@ -129,14 +129,14 @@ func (w *HeavyWorkQueue) WithScripts(ctx context.Context, limit time.Duration, f
 	return err
 }
 
-// Query returns a QueuedQuery for one run of a query or of a patch's condition. limit is its maximum time,
+// Query returns a QueuedQueryRun for one run of a query or of a patch's condition. limit is its maximum time,
 // measured by elapsed.
-func (w *HeavyWorkQueue) Query(elapsed func() time.Duration, limit time.Duration) QueuedQuery {
-	return QueuedQuery{all: w, elapsed: elapsed, limit: limit}
+func (w *HeavyWorkQueue) Query(elapsed func() time.Duration, limit time.Duration) QueuedQueryRun {
+	return QueuedQueryRun{all: w, elapsed: elapsed, limit: limit}
 }
 
-// QueuedQuery is one run of a query in the queue. It must be used by one goroutine only.
-type QueuedQuery struct {
+// QueuedQueryRun is one run of a query in the queue. It must be used by one goroutine only.
+type QueuedQueryRun struct {
 	all          *HeavyWorkQueue
 	elapsed      func() time.Duration
 	limit        time.Duration // maximum of elapsed
@@ -149,7 +149,7 @@ type QueuedQuery struct {
 // Run runs fn, one part of a long query, which calls Turn repeatedly; a later call of Run may continue the
 // query. If the query is the first long one in a while, fn is ended once and run again, in a goroutine whose
 // priority can be lowered. So fn must be restartable.
-func (h *QueuedQuery) Run(fn func() error) (err error) {
+func (h *QueuedQueryRun) Run(fn func() error) (err error) {
 	once := func(w *priority.LongOperation) {
 		if h.work = w; h.placed && w != nil {
 			w.Lower()
@@ -165,7 +165,7 @@ func (h *QueuedQuery) Run(fn func() error) (err error) {
 
 // Turn waits until the query may continue, at most until the query's time limit. The run calls it
 // repeatedly. It returns the error of ctx or a *query.TimeError.
-func (h *QueuedQuery) Turn(ctx context.Context) error {
+func (h *QueuedQueryRun) Turn(ctx context.Context) error {
 	now := h.elapsed()
 	if !h.runs && now < quick || h.runs && now-h.since < heavyTurn {
 		// Let requests that wait for this processor run before the end of the turn.
@@ -202,7 +202,7 @@ func (h *QueuedQuery) Turn(ctx context.Context) error {
 
 // Leave gives back what the query holds in the queue: its place among the few heavy queries, and its turn to
 // run.
-func (h *QueuedQuery) Leave() {
+func (h *QueuedQueryRun) Leave() {
 	if h.runs {
 		h.all.turns.Release(1)
 	}

@@ -16,12 +16,12 @@ func TestHeavyQueries(t *testing.T) {
 	all := NewHeavy(2)
 	watch := time.Duration(0)
 	elapsed := func() time.Duration { return watch }
-	fast := &QueuedQuery{all: all, elapsed: elapsed, limit: query.DefaultLimit, BegunAnew: true}
+	fast := &QueuedQueryRun{all: all, elapsed: elapsed, limit: query.DefaultLimit, BegunAnew: true}
 	if err := fast.Turn(t.Context()); err != nil || fast.placed || fast.runs {
 		t.Fatalf("%v, %+v", err, fast)
 	}
 	watch = time.Second
-	first := &QueuedQuery{all: all, elapsed: elapsed, limit: query.DefaultLimit, BegunAnew: true}
+	first := &QueuedQueryRun{all: all, elapsed: elapsed, limit: query.DefaultLimit, BegunAnew: true}
 	if err := first.Turn(t.Context()); err != nil || !first.placed || !first.runs {
 		t.Fatalf("%v, %+v", err, first)
 	}
@@ -32,7 +32,7 @@ func TestHeavyQueries(t *testing.T) {
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	more := &QueuedQuery{all: all, elapsed: elapsed, limit: query.DefaultLimit, BegunAnew: true}
+	more := &QueuedQueryRun{all: all, elapsed: elapsed, limit: query.DefaultLimit, BegunAnew: true}
 	if err := more.Turn(gone); !errors.Is(err, context.Canceled) || more.placed {
 		t.Errorf("%v", err)
 	}

@@ -11,14 +11,14 @@ import (
 // and to an IndexEntryCountVersion of the partition range. A caller may store a count only if all states of
 // that version have the same index entries in the interval. The cache is safe for concurrent use.
 type IndexEntryCountCache struct {
-	recent *lru.Cache[countedKeyRange, cachedEntryCount]
+	recent *lru.Cache[countedKeyRange, cachedIndexEntryCount]
 }
 
 // countedKeyRange is the range of the engine keys of index entries, as a key of the cache.
 type countedKeyRange struct{ start, end string }
 
-// cachedEntryCount is a cached number of index entries, for one version of a partition range.
-type cachedEntryCount struct {
+// cachedIndexEntryCount is a cached number of index entries, for one version of a partition range.
+type cachedIndexEntryCount struct {
 	version IndexEntryCountVersion
 	entries int64
 }
@@ -36,7 +36,7 @@ const maxCachedCounts = 4096
 
 // NewIndexEntryCountCache returns an empty cache.
 func NewIndexEntryCountCache() *IndexEntryCountCache {
-	recent, err := lru.New[countedKeyRange, cachedEntryCount](maxCachedCounts)
+	recent, err := lru.New[countedKeyRange, cachedIndexEntryCount](maxCachedCounts)
 	if err != nil {
 		panic(err) // the size is a constant above 0
 	}
@@ -51,5 +51,5 @@ func (t *IndexEntryCountCache) Get(rg engine.Range, v IndexEntryCountVersion) (e
 
 // Put stores the number of index entries in a key range.
 func (t *IndexEntryCountCache) Put(rg engine.Range, v IndexEntryCountVersion, entries int64) {
-	t.recent.Add(countedKeyRange{string(rg.Start), string(rg.End)}, cachedEntryCount{v, entries})
+	t.recent.Add(countedKeyRange{string(rg.Start), string(rg.End)}, cachedIndexEntryCount{v, entries})
 }

@@ -26,7 +26,7 @@ const (
 	RIDPerStripe = 1024
 )
 
-// ridCacheStripe is a part of a ItemRIDCache with a lock of its own.
+// ridCacheStripe is a part of an ItemRIDCache with a lock of its own.
 type ridCacheStripe struct {
 	sync.Mutex
 	slots *[RIDPerStripe]ridCacheEntry // allocated at the first Put

@@ -92,20 +92,20 @@ func (w *ScanTimeLimiter) More() bool { return w.step() && !w.Late }
 // ViewUnder runs fn over one snapshot of an engine. The scans of fn end when w says that their time is
 // over.
 func ViewUnder(w *ScanTimeLimiter, eng engine.Engine, fn func(engine.Reader) error) error {
-	return eng.View(w.Ctx, func(r engine.Reader) error { return fn(ScanLimitedReader{r, w}) })
+	return eng.View(w.Ctx, func(r engine.Reader) error { return fn(ScanTimeLimitedReader{r, w}) })
 }
 
-// ScanLimitedReader is a reader whose scans end when the context or the time limit of a ScanTimeLimiter ends.
-// Close of an iterator that has ended in this way returns the reason.
-type ScanLimitedReader struct {
+// ScanTimeLimitedReader is a reader whose scans end when the context or the time limit of a ScanTimeLimiter
+// ends. Close of an iterator that has ended in this way returns the reason.
+type ScanTimeLimitedReader struct {
 	engine.Reader
 	watch *ScanTimeLimiter
 }
 
-// Far returns the methods by which r, or the reader inside r if r is a ScanLimitedReader, prefetches keys. It
-// returns nil if the engine is local, since prefetching is only for remote engines.
+// Far returns the methods by which r, or the reader inside r if r is a ScanTimeLimitedReader, prefetches
+// keys. It returns nil if the engine is local, since prefetching is only for remote engines.
 func Far(r engine.Reader) engine.Prefetcher {
-	if w, ok := r.(ScanLimitedReader); ok {
+	if w, ok := r.(ScanTimeLimitedReader); ok {
 		r = w.Reader
 	}
 	far, _ := r.(engine.Prefetcher)
@@ -113,12 +113,12 @@ func Far(r engine.Reader) engine.Prefetcher {
 }
 
 // Scan returns an iterator over the keys of rg whose steps the ScanTimeLimiter counts and limits.
-func (r ScanLimitedReader) Scan(rg engine.Range, reverse bool) engine.Iterator {
+func (r ScanTimeLimitedReader) Scan(rg engine.Range, reverse bool) engine.Iterator {
 	return &limitedIterator{r.Reader.Scan(rg, reverse), r.watch}
 }
 
 // Cached returns a value from the row cache of the engine, and counts its bytes: see engine.RowCacher.
-func (r ScanLimitedReader) Cached(key []byte) (value []byte, ok bool) {
+func (r ScanTimeLimitedReader) Cached(key []byte) (value []byte, ok bool) {
 	c, ok := r.Reader.(engine.RowCacher)
 	if !ok || !r.watch.step() {
 		return nil, false
@@ -130,14 +130,14 @@ func (r ScanLimitedReader) Cached(key []byte) (value []byte, ok bool) {
 }
 
 // Cache offers a value to the row cache of the engine: see engine.RowCacher.
-func (r ScanLimitedReader) Cache(key, value []byte) {
+func (r ScanTimeLimitedReader) Cache(key, value []byte) {
 	if c, ok := r.Reader.(engine.RowCacher); ok {
 		c.Cache(key, value)
 	}
 }
 
 // GetMany returns the values of keys, and counts their bytes: see engine.Reader.
-func (r ScanLimitedReader) GetMany(keys [][]byte) ([][]byte, error) {
+func (r ScanTimeLimitedReader) GetMany(keys [][]byte) ([][]byte, error) {
 	values, err := r.Reader.GetMany(keys)
 	for _, v := range values {
 		r.watch.count(v)

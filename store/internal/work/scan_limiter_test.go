@@ -36,7 +36,7 @@ func TestScanYields(t *testing.T) {
 	var ran atomic.Bool
 	go ran.Store(true)
 	w := &ScanTimeLimiter{Ctx: t.Context()}
-	it := ScanLimitedReader{&fakeLargeValueReader{n: 3}, w}.Scan(engine.Range{}, false)
+	it := ScanTimeLimitedReader{&fakeLargeValueReader{n: 3}, w}.Scan(engine.Range{}, false)
 	for it.Next() {
 		it.Value()
 	}
