@@ -71,9 +71,8 @@ func (h *expiredItem) upsert(o store.WriteOptions) error {
 
 // none runs a query and returns an error if it has a row other than the count 0.
 func (h *expiredItem) none(text string) error {
-	page, _, err := h.c.Query(h.ctx,
-		store.QueryRequest{Text: text,
-			ListOptions: store.ListOptions{Scope: store.PartitionScope{Partition: h.pk}}})
+	in := store.ListOptions{Scope: store.PartitionScope{Partition: h.pk}}
+	page, _, err := h.c.Query(h.ctx, store.QueryRequest{Text: text, ListOptions: in})
 	if err == nil && len(page.Rows) > 0 && string(page.Rows[0]) != "0" {
 		return fmt.Errorf("%s: %s", text, page.Rows)
 	}

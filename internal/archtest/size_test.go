@@ -17,7 +17,7 @@ import (
 // The accepted numbers of places that exceed a size limit at present. They may only be lowered.
 const (
 	storeCycle = 39   // files of package store in its largest cycle
-	wideLines  = 1598 // lines of more than maxColumns in the module
+	wideLines  = 1581 // lines of more than maxColumns in the module
 	longFiles  = 19   // files of more than maxLines
 	longFuncs  = 3    // functions of more than maxFunc lines, tests excepted: a table of cases is long by nature
 )
