@@ -13,9 +13,9 @@ import (
 	"github.com/mayflydb/mayfly/internal/rntbdtest"
 )
 
-// cachingClient is a client that caches the range ids, the rid and the session token of a container, as
-// SDKs do. It refreshes them only if an error tells it to.
-type cachingClient struct {
+// containerMetadataCachingClient is a client that caches the range ids, the rid and the session token of a
+// container, as SDKs do. It refreshes them only if an error tells it to.
+type containerMetadataCachingClient struct {
 	t     *testing.T
 	w     *directTestServer
 	ids   []string
@@ -28,7 +28,7 @@ type cachingClient struct {
 	follows bool // asks for the ranges of the container that it knows first, by its rid, as .NET does
 }
 
-func (k *cachingClient) look() {
+func (k *containerMetadataCachingClient) look() {
 	k.looks++
 	a := k.w.do("GET", coll, "").want(200)
 	k.ids, k.rid, k.self, k.token = nil, a.at("_rid").Str, a.at("_self").Str, ""
@@ -37,7 +37,7 @@ func (k *cachingClient) look() {
 
 // readRanges reads the partition key ranges of the container by its cached rid, or their changes since an
 // etag, and updates the cached range ids: new ranges replace their parents.
-func (k *cachingClient) readRanges(etag string) *testResponse {
+func (k *containerMetadataCachingClient) readRanges(etag string) *testResponse {
 	headers := []string{"A-IM", "Incremental feed"}
 	if etag != "" {
 		headers = append(headers, "If-None-Match", etag)
@@ -57,7 +57,7 @@ func (k *cachingClient) readRanges(etag string) *testResponse {
 }
 
 // refresh updates the cache after an error that a range no longer exists.
-func (k *cachingClient) refresh() {
+func (k *containerMetadataCachingClient) refresh() {
 	if !k.follows {
 		k.look()
 		return
@@ -72,7 +72,8 @@ func (k *cachingClient) refresh() {
 
 // over calls ask for each cached range and returns the bodies of the responses. If a range no longer
 // exists, it refreshes the cache and starts again.
-func (k *cachingClient) over(ask func(id string) (code int, substatus string, body []byte)) (bodies [][]byte) {
+func (k *containerMetadataCachingClient) over(ask func(id string) (code int, substatus string,
+	body []byte)) (bodies [][]byte) {
 	k.t.Helper()
 	for range 3 {
 		bodies = nil
@@ -96,7 +97,8 @@ func (k *cachingClient) over(ask func(id string) (code int, substatus string, bo
 	return nil
 }
 
-func (k *cachingClient) http(method, body string, headers ...string) func(string) (int, string, []byte) {
+func (k *containerMetadataCachingClient) http(method, body string,
+	headers ...string) func(string) (int, string, []byte) {
 	return func(id string) (int, string, []byte) {
 		all := append([]string{"x-ms-documentdb-partitionkeyrangeid", id}, headers...)
 		if k.token != "" {
@@ -112,7 +114,8 @@ func (k *cachingClient) http(method, body string, headers ...string) func(string
 
 // direct returns a function for over that sends a query to a range in direct mode, with the cached rid of
 // the container.
-func (k *cachingClient) direct(l *rawDirectConn, body string) func(string) (int, string, []byte) {
+func (k *containerMetadataCachingClient) direct(l *rawDirectConn,
+	body string) func(string) (int, string, []byte) {
 	return func(id string) (int, string, []byte) {
 		a := l.do("query", "", body, rntbdtest.Text(0x2C, id), rntbdtest.Text(0x35, k.rid))
 		sub, _ := a.Values[0x1C].(uint64)
@@ -138,7 +141,7 @@ func TestRangesOfFormerContainer(t *testing.T) {
 	t.Parallel()
 	w := newDirectTestServer(t)
 	w.container()
-	k := &cachingClient{t: t, w: w, follows: true}
+	k := &containerMetadataCachingClient{t: t, w: w, follows: true}
 	k.look()
 	for step, ranges := range []int{4, 1, 2, 2, 4, 1, 2, 1} {
 		w.recreated(ranges, step%3 == 1)
@@ -198,7 +201,7 @@ func recreatedHistory(t *testing.T, seed uint64) {
 		w = &directTestServer{testServer: newTestServer(t, first)}
 	}
 	w.container()
-	k := &cachingClient{t: t, w: w, follows: seed%4 > 1}
+	k := &containerMetadataCachingClient{t: t, w: w, follows: seed%4 > 1}
 	k.look()
 	items := []string{}
 	write := func(id string) {

@@ -66,7 +66,7 @@ func (w *messageTx) counters(s *inMemoryMessageStoreState) (layout.Counters, err
 }
 
 // keepCounters keeps in memory the counters that a transaction is about to commit.
-func (w *messageTx) keepCounters(p *storeChanges) {
+func (w *messageTx) keepCounters(p *messageStoreTransactionPart) {
 	if !w.m.shared {
 		p.kept = cachedCounters{p.Counters, p.e.top().kept.era}
 	}

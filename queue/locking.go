@@ -25,8 +25,8 @@ type messageDeliverer interface {
 	receiveNumbers(ctx context.Context, numbers []int64, how receiveByNumberOptions) ([]Delivery, error)
 }
 
-// messageLocks settles, renews and finds the messages of a store by the tokens of their locks.
-type messageLocks interface {
+// messageLockManager settles, renews and finds the messages of a store by the tokens of their locks.
+type messageLockManager interface {
 	// settle settles the messages of locks and sets the error of each, such as CodeMessageLockLost or
 	// CodeSessionLockLost.
 	settle(ctx context.Context, list []pendingSettlement)

@@ -12,7 +12,7 @@ import (
 )
 
 // memoryLockManager keeps the locks of a store in memory, as claims. It implements messageDeliverer,
-// messageLocks and sessionLockManager.
+// messageLockManager and sessionLockManager.
 type memoryLockManager struct{ *inMemoryMessageStoreState }
 
 func (s memoryLockManager) receive(ctx context.Context, r *Receiver, look, max int,

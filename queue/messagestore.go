@@ -22,7 +22,7 @@ type inMemoryMessageStoreState struct {
 	e *entityState
 
 	messages messageDeliverer
-	locks    messageLocks
+	locks    messageLockManager
 	table    sessionLockManager
 
 	mu        sync.Mutex    // guards the following fields; never held while waiting

@@ -163,7 +163,7 @@ func (w *messageTx) settle(s *inMemoryMessageStoreState, seq int64,
 }
 
 // settleHeader settles a message whose lock the caller holds, and whose header h the caller has read.
-func (w *messageTx) settleHeader(p *storeChanges, seq int64, h layout.MessageHeader,
+func (w *messageTx) settleHeader(p *messageStoreTransactionPart, seq int64, h layout.MessageHeader,
 	st *Settlement) (messageStateAfterLock, error) {
 	switch st.Outcome {
 	case Complete:

@@ -14,9 +14,9 @@ import (
 )
 
 // storedLockManager stores the locks of a store under keys of the engine. It implements messageDeliverer,
-// messageLocks and sessionLockManager. A receive is one transaction, and so is a settlement, on any of the
-// servers. The state in memory is used only to notify receivers: it consists of the receivers of this server
-// that hold sessions, and the time of the next change.
+// messageLockManager and sessionLockManager. A receive is one transaction, and so is a settlement, on any of
+// the servers. The state in memory is used only to notify receivers: it consists of the receivers of this
+// server that hold sessions, and the time of the next change.
 type storedLockManager struct{ *inMemoryMessageStoreState }
 
 // errDue is returned by a transaction that must not run before the store's lapsed locks have been ended and
@@ -26,7 +26,8 @@ var errDue = errors.New("queue: changes of the store are due")
 // run runs fn in a transaction on the store. Before that it ends the locks that have lapsed and activates the
 // scheduled messages that are due. The engine reads the given keys in the same round trip in which it locks
 // the store's engine scope.
-func (s storedLockManager) run(ctx context.Context, fn func(w *messageTx, p *storeChanges) error,
+func (s storedLockManager) run(ctx context.Context, fn func(w *messageTx,
+	p *messageStoreTransactionPart) error,
 	keys ...[]byte) error {
 	keys = append(keys, s.Keys.Family(layout.FamilyCounters))
 	for {
@@ -59,7 +60,7 @@ func (s storedLockManager) receive(ctx context.Context, r *Receiver, look, max i
 	reader := claimedMessageReader{s: s.inMemoryMessageStoreState, state: layout.Active, max: max,
 		memory: r.o.Memory,
 		paid:   paid}
-	err := s.run(ctx, func(w *messageTx, p *storeChanges) error {
+	err := s.run(ctx, func(w *messageTx, p *messageStoreTransactionPart) error {
 		if r.lock != nil {
 			if err := w.holdsSession(s.inMemoryMessageStoreState, r.lock); err != nil {
 				return err
@@ -129,7 +130,7 @@ func (w *messageTx) purgeSome(s *inMemoryMessageStoreState, list []*inMemoryMess
 }
 
 // giveOut locks messages for a receiver, which may be nil, or deletes them in ReceiveAndDelete mode.
-func (w *messageTx) giveOut(p *storeChanges, list []storedMessage, mode ReceiveMode,
+func (w *messageTx) giveOut(p *messageStoreTransactionPart, list []storedMessage, mode ReceiveMode,
 	r *Receiver) ([]Delivery, error) {
 	until := saturate(w.now, millis(p.e.properties.Load().LockDuration))
 	out := make([]Delivery, len(list))
@@ -182,7 +183,7 @@ func (s storedLockManager) receiveNumbers(ctx context.Context, numbers []int64,
 	reader := claimedMessageReader{s: s.inMemoryMessageStoreState, state: how.state,
 		all: how.state == layout.Deferred,
 		max: len(numbers)}
-	err = s.run(ctx, func(w *messageTx, p *storeChanges) error {
+	err = s.run(ctx, func(w *messageTx, p *messageStoreTransactionPart) error {
 		if s.BySession {
 			if err := w.holdsSession(s.inMemoryMessageStoreState, how.holder.lock); err != nil {
 				return err
@@ -263,7 +264,8 @@ func (s storedLockManager) settle(ctx context.Context, list []pendingSettlement)
 		for i := range part {
 			tokens[i] = part[i].token
 		}
-		return s.run(ctx, func(w *messageTx, _ *storeChanges) error { return fn(w) }, s.ahead(tokens...)...)
+		return s.run(ctx, func(w *messageTx, _ *messageStoreTransactionPart) error { return fn(w) },
+			s.ahead(tokens...)...)
 	}
 	settleTogether(list, run, func(w *messageTx, st *pendingSettlement) error {
 		p, err := w.partOf(s.inMemoryMessageStoreState)
@@ -298,7 +300,7 @@ func (s storedLockManager) inspect(r engine.Reader, sessions []string,
 }
 
 func (s storedLockManager) renew(ctx context.Context, tokens []message.UUID) (until time.Time, err error) {
-	err = s.run(ctx, func(w *messageTx, p *storeChanges) error {
+	err = s.run(ctx, func(w *messageTx, p *messageStoreTransactionPart) error {
 		at := saturate(w.now, millis(s.e.properties.Load().LockDuration))
 		until = moment(at)
 		for _, token := range tokens {

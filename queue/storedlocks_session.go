@@ -10,7 +10,7 @@ import (
 
 func (s storedLockManager) lockSession(ctx context.Context, r *Receiver, id string) (locked bool, err error) {
 	l := layout.Lock{Token: newToken(), Holder: r.o.Name}
-	err = s.run(ctx, func(w *messageTx, p *storeChanges) error {
+	err = s.run(ctx, func(w *messageTx, p *messageStoreTransactionPart) error {
 		_, there, err := s.SessionLockOf(w, id)
 		if locked = !there; err != nil || there {
 			return err
@@ -37,7 +37,7 @@ func (s storedLockManager) lockSession(ctx context.Context, r *Receiver, id stri
 }
 
 func (s storedLockManager) renewSession(ctx context.Context, r *Receiver) (until int64, err error) {
-	err = s.run(ctx, func(w *messageTx, p *storeChanges) error {
+	err = s.run(ctx, func(w *messageTx, p *messageStoreTransactionPart) error {
 		l, ok, err := s.SessionLockOf(w, r.lock.id)
 		if err == nil && (!ok || l.Token != r.lock.token || l.Until <= w.now) {
 			err = s.SessionLost()

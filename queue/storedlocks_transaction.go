@@ -10,7 +10,7 @@ import (
 // enlist reserves a locked message for a transaction until the transaction ends or has exceeded its time.
 func (s storedLockManager) enlist(ctx context.Context, token message.UUID, st *Settlement,
 	tx *Transaction) error {
-	err := s.run(ctx, func(w *messageTx, p *storeChanges) error {
+	err := s.run(ctx, func(w *messageTx, p *messageStoreTransactionPart) error {
 		seq, l, err := w.heldLock(p, token)
 		if err != nil {
 			return err

@@ -18,13 +18,13 @@ type messageTx struct {
 	m      *loadedEntities
 	now    int64
 	moved  int64 // bytes of messages written so far
-	parts  []*storeChanges
+	parts  []*messageStoreTransactionPart
 	scopes []scopeLSNOfTransaction // scopes in use; only if the engine is not shared
 	keyBuf []byte                  // see key
 }
 
-// storeChanges is the part of a transaction that concerns one message store.
-type storeChanges struct {
+// messageStoreTransactionPart is the part of a transaction that concerns one message store.
+type messageStoreTransactionPart struct {
 	*inMemoryMessageStoreState
 	layout.Counters
 	dirty  bool                 // a key of the store was written
@@ -113,7 +113,7 @@ func (m *loadedEntities) begin(t engine.Txn) *messageTx {
 
 // partOf returns the part of the transaction that concerns a store. It fails with CodeEntityNotFound if the
 // store no longer exists.
-func (w *messageTx) partOf(s *inMemoryMessageStoreState) (*storeChanges, error) {
+func (w *messageTx) partOf(s *inMemoryMessageStoreState) (*messageStoreTransactionPart, error) {
 	for _, p := range w.parts {
 		if p.inMemoryMessageStoreState == s {
 			return p, nil
@@ -127,14 +127,14 @@ func (w *messageTx) partOf(s *inMemoryMessageStoreState) (*storeChanges, error) 
 		w.now = c.Latest
 		s.recordTime(w.now)
 	}
-	p := &storeChanges{inMemoryMessageStoreState: s, Counters: c}
+	p := &messageStoreTransactionPart{inMemoryMessageStoreState: s, Counters: c}
 	w.parts = append(w.parts, p)
 	return p, nil
 }
 
 // setFirst remembers for the rest of the transaction which message is the first active one of a session; 0:
 // there is none.
-func (p *storeChanges) setFirst(session string, seq int64) {
+func (p *messageStoreTransactionPart) setFirst(session string, seq int64) {
 	if p.firsts == nil {
 		p.firsts = make(map[string]int64)
 	}
@@ -142,7 +142,7 @@ func (p *storeChanges) setFirst(session string, seq int64) {
 }
 
 // setUnlinked remembers for the rest of the transaction that a message has no index entries.
-func (p *storeChanges) setUnlinked(seq int64) {
+func (p *messageStoreTransactionPart) setUnlinked(seq int64) {
 	if p.unlinked == nil {
 		p.unlinked = make(map[int64]bool)
 	}
@@ -199,7 +199,8 @@ func dropStores(t engine.Txn, number uint32) {
 }
 
 // put stores a message under a sequence number, with its index entries.
-func (w *messageTx) put(p *storeChanges, seq int64, h *layout.MessageHeader, body []byte) error {
+func (w *messageTx) put(p *messageStoreTransactionPart, seq int64, h *layout.MessageHeader,
+	body []byte) error {
 	h.Size = int64(len(body))
 	w.Set(w.key(p, layout.FamilyBody, seq), body)
 	w.moved += h.Size
@@ -221,19 +222,19 @@ func (w *messageTx) put(p *storeChanges, seq int64, h *layout.MessageHeader, bod
 }
 
 // key returns a key of a store. It is valid until the next call.
-func (w *messageTx) key(p *storeChanges, family byte, seq int64) []byte {
+func (w *messageTx) key(p *messageStoreTransactionPart, family byte, seq int64) []byte {
 	w.keyBuf = p.Keys.AppendKey(w.keyBuf[:0], family, seq)
 	return w.keyBuf
 }
 
 // rewrite stores a message's header without changing its index entries.
-func (w *messageTx) rewrite(p *storeChanges, seq int64, h *layout.MessageHeader) {
+func (w *messageTx) rewrite(p *messageStoreTransactionPart, seq int64, h *layout.MessageHeader) {
 	p.dirty = true
 	w.Set(w.key(p, layout.FamilyMessage, seq), h.Encode())
 }
 
 // take removes a message and its index entries.
-func (w *messageTx) take(p *storeChanges, seq int64, h *layout.MessageHeader) error {
+func (w *messageTx) take(p *messageStoreTransactionPart, seq int64, h *layout.MessageHeader) error {
 	p.dirty = true
 	w.Delete(w.key(p, layout.FamilyBody, seq))
 	w.Delete(w.key(p, layout.FamilyMessage, seq))
@@ -251,7 +252,7 @@ func (w *messageTx) take(p *storeChanges, seq int64, h *layout.MessageHeader) er
 // link writes the index entries of an active message: for receivers, for the reaper and, if the message is
 // now the first one of its session, the session's head. Only a message whose lock has ended can come before
 // others of its session.
-func (w *messageTx) link(p *storeChanges, seq int64, h *layout.MessageHeader) error {
+func (w *messageTx) link(p *messageStoreTransactionPart, seq int64, h *layout.MessageHeader) error {
 	if p.BySession {
 		first, known := p.firsts[h.Session]
 		if !known {
@@ -279,7 +280,7 @@ func (w *messageTx) link(p *storeChanges, seq int64, h *layout.MessageHeader) er
 
 // unlink deletes the index entries of an active message, by which receivers and the reaper find it. The
 // message itself remains.
-func (w *messageTx) unlink(p *storeChanges, seq int64, h *layout.MessageHeader) error {
+func (w *messageTx) unlink(p *messageStoreTransactionPart, seq int64, h *layout.MessageHeader) error {
 	if p.unlinked[seq] {
 		return nil
 	}
@@ -308,7 +309,7 @@ func (w *messageTx) unlink(p *storeChanges, seq int64, h *layout.MessageHeader) 
 // unlinkAll deletes the index entries of several active messages of one store, for a receive. unlink looks
 // for the next first message of a session after every message that it removes; unlinkAll looks for it once
 // per session, because the messages of a receive are often consecutive from the first one on.
-func (w *messageTx) unlinkAll(p *storeChanges, list []storedMessage) error {
+func (w *messageTx) unlinkAll(p *messageStoreTransactionPart, list []storedMessage) error {
 	ids := make(map[string]bool)
 	for i := range list {
 		h := &list[i].MessageHeader

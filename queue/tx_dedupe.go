@@ -18,7 +18,7 @@ import (
 
 // seen reports whether a message with an id has been accepted within the duplicate detection window. If not,
 // it stores the id with the current time.
-func (w *messageTx) seen(p *storeChanges, id string, window time.Duration) (bool, error) {
+func (w *messageTx) seen(p *messageStoreTransactionPart, id string, window time.Duration) (bool, error) {
 	key := p.Keys.TextKey(layout.FamilySeen, id)
 	v, err := w.Get(key)
 	if err != nil && !errors.Is(err, engine.ErrNotFound) {

@@ -50,7 +50,7 @@ func (w *messageTx) publish(topic *entityState, h *layout.MessageHeader, m *mess
 // publishAll publishes a message. If the copies do not fit into one transaction, the message is also stored
 // in the topic as scheduled and due at once, until the remaining subscriptions have their copies. In the
 // remaining subscriptions, later messages may arrive before it.
-func (w *messageTx) publishAll(p *storeChanges, h *layout.MessageHeader, m *message.Message,
+func (w *messageTx) publishAll(p *messageStoreTransactionPart, h *layout.MessageHeader, m *message.Message,
 	body []byte) error {
 	next := w.firstOfMany(p.e, h, m, body)
 	if next == 0 {
@@ -81,7 +81,7 @@ func (w *messageTx) firstOfMany(topic *entityState, h *layout.MessageHeader, m *
 // publishScheduled publishes a scheduled message. at becomes its enqueued time. done is false if another
 // transaction must continue.
 func (w *messageTx) publishScheduled(
-	p *storeChanges,
+	p *messageStoreTransactionPart,
 	seq int64,
 	h *layout.MessageHeader,
 	at int64,
@@ -111,7 +111,8 @@ func (w *messageTx) publishScheduled(
 // each matching rule with an action. If the action of a rule fails, there is no copy for that rule; if
 // DeadLetterOnFilterErrors is set, the message is then stored once in the dead-letter queue of the
 // subscription.
-func (w *messageTx) copy(p *storeChanges, c *fanout.Recipient[*entityState], h layout.MessageHeader,
+func (w *messageTx) copy(p *messageStoreTransactionPart, c *fanout.Recipient[*entityState],
+	h layout.MessageHeader,
 	m *message.Message,
 	body []byte) error {
 	if c.Plain {

@@ -37,7 +37,7 @@ func (w *messageTx) advance(s *inMemoryMessageStoreState) (c layout.Counters, la
 }
 
 // lapseMessages ends lapsed locks of messages, at most maxLapse.
-func (w *messageTx) lapseMessages(p *storeChanges) error {
+func (w *messageTx) lapseMessages(p *messageStoreTransactionPart) error {
 	var list []host.DeadlineIndexEntry
 	next := int64(host.Never)
 	it := engine.Expect(w.Scan(engine.Prefix(p.Keys.Family(layout.FamilyLapse)), false), maxLapse+1)
@@ -82,7 +82,7 @@ func (w *messageTx) lapseMessages(p *storeChanges) error {
 }
 
 // lapseSessions ends locks of sessions that have lapsed, a limited number of them.
-func (w *messageTx) lapseSessions(p *storeChanges) error {
+func (w *messageTx) lapseSessions(p *messageStoreTransactionPart) error {
 	if p.Sub != entity.Main {
 		return nil
 	}

@@ -21,7 +21,7 @@ func (w *messageTx) isFree(s *inMemoryMessageStoreState, seq int64) (bool, error
 
 // setLock stores the lock of a message. The caller has deleted the index entries by which receivers and
 // the reaper find the message (see unlink).
-func (w *messageTx) setLock(p *storeChanges, seq int64, l *layout.Lock) {
+func (w *messageTx) setLock(p *messageStoreTransactionPart, seq int64, l *layout.Lock) {
 	p.dirty = true
 	w.Set(p.Keys.Key(layout.FamilyLock, seq), l.Encode())
 	w.Set(p.LockIndex(seq, l), nil)
@@ -31,7 +31,7 @@ func (w *messageTx) setLock(p *storeChanges, seq int64, l *layout.Lock) {
 }
 
 // dropLock deletes the lock of a message. The caller decides what becomes of the message.
-func (w *messageTx) dropLock(p *storeChanges, seq int64, l *layout.Lock) {
+func (w *messageTx) dropLock(p *messageStoreTransactionPart, seq int64, l *layout.Lock) {
 	p.dirty = true
 	w.Delete(p.Keys.Key(layout.FamilyLock, seq))
 	w.Delete(p.LockIndex(seq, l))
@@ -40,7 +40,7 @@ func (w *messageTx) dropLock(p *storeChanges, seq int64, l *layout.Lock) {
 
 // unlock ends the lock of a message, which does not count as a delivery. If the message is reserved for a
 // transaction, the lock remains for that transaction only.
-func (w *messageTx) unlock(p *storeChanges, seq int64, l *layout.Lock) error {
+func (w *messageTx) unlock(p *messageStoreTransactionPart, seq int64, l *layout.Lock) error {
 	w.dropLock(p, seq, l)
 	if l.Busy > w.now {
 		lost := *l
@@ -57,7 +57,7 @@ func (w *messageTx) unlock(p *storeChanges, seq int64, l *layout.Lock) error {
 
 // endBusy ends the reservation of a locked message for a client's transaction, if the transaction did not
 // settle the message.
-func (w *messageTx) endBusy(p *storeChanges, seq int64, l *layout.Lock) error {
+func (w *messageTx) endBusy(p *messageStoreTransactionPart, seq int64, l *layout.Lock) error {
 	w.dropLock(p, seq, l)
 	free := *l
 	free.Busy = 0
@@ -70,7 +70,7 @@ func (w *messageTx) endBusy(p *storeChanges, seq int64, l *layout.Lock) error {
 
 // lapseStored ends the lock of a message because it has lapsed at the millisecond at, and counts a failed
 // delivery.
-func (w *messageTx) lapseStored(p *storeChanges, seq int64, l *layout.Lock, at int64) error {
+func (w *messageTx) lapseStored(p *messageStoreTransactionPart, seq int64, l *layout.Lock, at int64) error {
 	if l.Busy > w.now || !l.Covered && l.Until == 0 {
 		return w.unlock(p, seq, l)
 	}
@@ -118,7 +118,7 @@ func (w *messageTx) unlockAll(s *inMemoryMessageStoreState) error {
 
 // bringLocks makes the engine read the locks and headers of messages in one round trip, before the
 // transaction needs them.
-func (w *messageTx) bringLocks(p *storeChanges, list []int64) {
+func (w *messageTx) bringLocks(p *messageStoreTransactionPart, list []int64) {
 	a, ok := w.Txn.(engine.Prefetcher)
 	if !ok || len(list) == 0 {
 		return
@@ -132,7 +132,8 @@ func (w *messageTx) bringLocks(p *storeChanges, list []int64) {
 
 // heldLock returns the lock with this token. It fails with CodeMessageLockLost if there is none or if it has
 // lapsed.
-func (w *messageTx) heldLock(p *storeChanges, token message.UUID) (seq int64, l layout.Lock, err error) {
+func (w *messageTx) heldLock(p *messageStoreTransactionPart,
+	token message.UUID) (seq int64, l layout.Lock, err error) {
 	seq = seqOfToken(token)
 	l, ok, err := p.LockOf(w, seq)
 	if err != nil {
@@ -155,7 +156,8 @@ func (w *messageTx) heldLock(p *storeChanges, token message.UUID) (seq int64, l 
 }
 
 // settleStored settles the message that a lock covers.
-func (w *messageTx) settleStored(p *storeChanges, seq int64, l *layout.Lock, st *Settlement) error {
+func (w *messageTx) settleStored(p *messageStoreTransactionPart, seq int64, l *layout.Lock,
+	st *Settlement) error {
 	w.dropLock(p, seq, l)
 	what, err := w.settle(p.inMemoryMessageStoreState, seq, st)
 	if err != nil || what != messageReady {
@@ -169,14 +171,14 @@ func (w *messageTx) settleStored(p *storeChanges, seq int64, l *layout.Lock, st 
 }
 
 // setSessionLock stores the lock of a session, with the index entry by which it lapses.
-func (w *messageTx) setSessionLock(p *storeChanges, id string, l *layout.Lock) {
+func (w *messageTx) setSessionLock(p *messageStoreTransactionPart, id string, l *layout.Lock) {
 	p.dirty = true
 	w.Set(p.Keys.TextKey(layout.FamilySessionLock, id), l.Encode())
 	w.Set(p.Keys.SessionLapseKey(l.Until, id), []byte(id))
 	p.Wake(l.Until)
 }
 
-func (w *messageTx) dropSessionLock(p *storeChanges, id string, l *layout.Lock) {
+func (w *messageTx) dropSessionLock(p *messageStoreTransactionPart, id string, l *layout.Lock) {
 	p.dirty = true
 	w.Delete(p.Keys.TextKey(layout.FamilySessionLock, id))
 	w.Delete(p.Keys.SessionLapseKey(l.Until, id))
@@ -193,7 +195,7 @@ func (w *messageTx) holdsSession(s *inMemoryMessageStoreState, held *sessionLock
 
 // endSession ends the lock of a session, with those of its messages. lapsed reports whether the lock has
 // lapsed, in which case deliveries are counted. done is false if messages are left for another transaction.
-func (w *messageTx) endSession(p *storeChanges, id string, l *layout.Lock,
+func (w *messageTx) endSession(p *messageStoreTransactionPart, id string, l *layout.Lock,
 	lapsed bool) (done bool, err error) {
 	var list []int64
 	it := engine.Expect(w.Scan(engine.Prefix(p.Keys.HeldPrefix(id)), false), maxLapse+1)

@@ -36,7 +36,7 @@ func (w *messageTx) enqueue(e *entityState, a *validatedMessage) (number int64, 
 }
 
 // admit stores a message unless it is a duplicate. The caller has checked the quota.
-func (w *messageTx) admit(p *storeChanges, a *validatedMessage) (number int64, err error) {
+func (w *messageTx) admit(p *messageStoreTransactionPart, a *validatedMessage) (number int64, err error) {
 	if dup, err := w.duplicate(p, a.id); dup || err != nil {
 		return 0, err
 	}
@@ -55,7 +55,7 @@ func (w *messageTx) admit(p *storeChanges, a *validatedMessage) (number int64, e
 
 // duplicate reports whether duplicate detection is on and a message with the id has been accepted within the
 // window.
-func (w *messageTx) duplicate(p *storeChanges, id string) (bool, error) {
+func (w *messageTx) duplicate(p *messageStoreTransactionPart, id string) (bool, error) {
 	props := p.e.properties.Load()
 	if !props.RequiresDuplicateDetection {
 		return false, nil
@@ -65,7 +65,7 @@ func (w *messageTx) duplicate(p *storeChanges, id string) (bool, error) {
 
 // store stores an active message, or publishes it if the store is that of a topic. number is 0 if the
 // message is published, or dead-lettered at once. body is the encoding of m.
-func (w *messageTx) store(p *storeChanges, h *layout.MessageHeader, m *message.Message,
+func (w *messageTx) store(p *messageStoreTransactionPart, h *layout.MessageHeader, m *message.Message,
 	body []byte) (number int64,
 	err error) {
 	if p.e.kind == entity.Topic {
@@ -79,7 +79,8 @@ func (w *messageTx) store(p *storeChanges, h *layout.MessageHeader, m *message.M
 }
 
 // storeDeadLetter stores a message in a dead-letter queue of an entity that cannot accept or forward it.
-func (w *messageTx) storeDeadLetter(p *storeChanges, in entity.SubQueue, h *layout.MessageHeader, body []byte,
+func (w *messageTx) storeDeadLetter(p *messageStoreTransactionPart, in entity.SubQueue,
+	h *layout.MessageHeader, body []byte,
 	why content.DeadLetterReason) error {
 	body, err := content.SetReason(body, why)
 	if err != nil {
@@ -96,7 +97,8 @@ func (w *messageTx) storeDeadLetter(p *storeChanges, in entity.SubQueue, h *layo
 }
 
 // insert stores an active message as the last one of its store. Its time to live begins.
-func (w *messageTx) insert(p *storeChanges, h *layout.MessageHeader, body []byte) (number int64, err error) {
+func (w *messageTx) insert(p *messageStoreTransactionPart, h *layout.MessageHeader,
+	body []byte) (number int64, err error) {
 	h.State = layout.Active
 	h.TTL = capTTL(h.TTL, p.e.properties.Load().DefaultTTL)
 	p.Last++
@@ -134,7 +136,7 @@ func (w *messageTx) arrive(s *inMemoryMessageStoreState, seq int64, due int64) (
 }
 
 // body reads the encoded sections that a message's sender wrote.
-func (w *messageTx) body(p *storeChanges, seq int64) ([]byte, error) {
+func (w *messageTx) body(p *messageStoreTransactionPart, seq int64) ([]byte, error) {
 	return w.Get(p.Keys.Key(layout.FamilyBody, seq))
 }
 
@@ -164,7 +166,7 @@ func (w *messageTx) checkQuota(e *entityState, size int64) error {
 }
 
 // modify sets application properties of a message.
-func (w *messageTx) modify(p *storeChanges, seq int64, h *layout.MessageHeader,
+func (w *messageTx) modify(p *messageStoreTransactionPart, seq int64, h *layout.MessageHeader,
 	list []message.ApplicationProperty) error {
 	if len(list) == 0 {
 		return nil
@@ -195,7 +197,8 @@ const (
 // returnMessage returns a message to its store after a failed delivery, and counts the delivery if counts is
 // set. The message can then be received again, unless it is dead-lettered because of MaxDeliveryCount, or
 // purged because it had expired at the time at. A deferred message stays deferred.
-func (w *messageTx) returnMessage(p *storeChanges, seq int64, h *layout.MessageHeader, at int64, counts bool,
+func (w *messageTx) returnMessage(p *messageStoreTransactionPart, seq int64, h *layout.MessageHeader,
+	at int64, counts bool,
 	list []message.ApplicationProperty) (messageStateAfterLock, error) {
 	if err := w.modify(p, seq, h, list); err != nil {
 		return messageRemoved, err
@@ -218,7 +221,7 @@ func (w *messageTx) returnMessage(p *storeChanges, seq int64, h *layout.MessageH
 
 // deferMessage defers a message, so that it can be received only by its sequence number. The deferral counts
 // as a delivery. If the message has reached MaxDeliveryCount, it is dead-lettered instead.
-func (w *messageTx) deferMessage(p *storeChanges, seq int64,
+func (w *messageTx) deferMessage(p *messageStoreTransactionPart, seq int64,
 	h *layout.MessageHeader) (messageStateAfterLock, error) {
 	if p.Sub == entity.Main {
 		h.Count++
@@ -243,13 +246,13 @@ func (s *inMemoryMessageStoreState) exhausted(h *layout.MessageHeader) bool {
 }
 
 // exhaust dead-letters a message that has reached MaxDeliveryCount.
-func (w *messageTx) exhaust(p *storeChanges, seq int64, h *layout.MessageHeader) error {
+func (w *messageTx) exhaust(p *messageStoreTransactionPart, seq int64, h *layout.MessageHeader) error {
 	return w.deadLetter(p, seq, h, content.NewReason("MaxDeliveryCountExceeded", fmt.Sprintf(
 		"Message could not be consumed after %d delivery attempts.", p.e.properties.Load().MaxDeliveryCount)))
 }
 
 // lapse ends an expired message: it is deleted, or dead-lettered if DeadLetterOnExpiration is set.
-func (w *messageTx) lapse(p *storeChanges, seq int64, h *layout.MessageHeader) error {
+func (w *messageTx) lapse(p *messageStoreTransactionPart, seq int64, h *layout.MessageHeader) error {
 	if p.e.properties.Load().DeadLetterOnExpiration {
 		return w.deadLetter(p, seq, h,
 			content.NewReason("TTLExpiredException", "The message expired and was dead lettered."))
@@ -260,7 +263,7 @@ func (w *messageTx) lapse(p *storeChanges, seq int64, h *layout.MessageHeader) e
 // deadLetter moves a message to the dead-letter queue of its entity; why becomes its dead-letter reason. The
 // message keeps its sequence number. A message that already is in that queue and cannot be forwarded moves to
 // the transfer dead-letter queue.
-func (w *messageTx) deadLetter(p *storeChanges, seq int64, h *layout.MessageHeader,
+func (w *messageTx) deadLetter(p *messageStoreTransactionPart, seq int64, h *layout.MessageHeader,
 	why content.DeadLetterReason) error {
 	body, err := w.body(p, seq)
 	if err != nil {

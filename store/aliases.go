@@ -129,18 +129,18 @@ const (
 )
 
 // LintCount is how often a lint rule (see definition.BrokenLintRules) was broken by writes since Open.
-// LastLintViolation is the latest such write.
+// LastLintViolatingWrite is the latest such write.
 type (
-	LintCount         = lint.ViolationCount
-	LastLintViolation = lint.LastViolation
+	LintCount              = lint.ViolationCount
+	LastLintViolatingWrite = lint.LastViolatingWrite
 )
 
-// Resource is one version of a small resource (a user, permission, encryption key or script). Resources gives
-// access to the resources of one kind that belong to one owner.
+// UserOrScriptResource is one version of a small resource (a user, permission, encryption key or script).
+// ChildResources gives access to the resources of one kind that belong to one owner.
 type (
-	Resource       = resource.Resource
-	ChildResources = resource.ChildResources
-	Grant          = resource.PermissionGrant // the access that a permission gives
+	UserOrScriptResource = resource.UserOrScriptResource
+	ChildResources       = resource.ChildResources
+	Grant                = resource.PermissionGrant // the access that a permission gives
 )
 
 // ResourceKind is a kind of small resource: user, permission, client encryption key or script.

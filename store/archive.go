@@ -18,7 +18,7 @@ import (
 
 // enterBoth takes the locks (gates) of the container and of its archive, shared, in the order in which the
 // two were created.
-func (c *Container) enterBoth(ctx context.Context, name string) (*container.State, expirySink, error) {
+func (c *Container) enterBoth(ctx context.Context, name string) (*container.State, expiredItemSink, error) {
 	a, err := c.d.Container(name)
 	if err != nil {
 		if st := c.state.Load(); st.Dropped {

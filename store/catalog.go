@@ -25,7 +25,7 @@ type catalog struct {
 	offers     []record.Offer
 	containers []*Container // of all databases, in order of creation
 	cids       map[uint32]*Container
-	resources  resource.ResourcesByFamily
+	resources  resource.ResourcesByKindAndOwner
 }
 
 // catalogKinds returns the letters of the record kinds that the store keeps in the catalog.
@@ -83,7 +83,7 @@ func (ds *openDataset) reread(ctx context.Context, r engine.Reader) error {
 func (ds *openDataset) readCatalog(r engine.Reader,
 	known func(*Container, record.Container) error) (*catalog, error) {
 	cat := &catalog{names: make(map[string]*Database), cids: make(map[uint32]*Container),
-		resources: make(resource.ResourcesByFamily)}
+		resources: make(resource.ResourcesByKindAndOwner)}
 	for _, load := range []func(engine.Reader, *catalog) error{
 		ds.loadDatabases,
 		func(r engine.Reader, cat *catalog) error { return ds.loadContainers(r, cat, known) },

@@ -361,9 +361,9 @@ func TestPurgeDelay(t *testing.T) {
 	}
 }
 
-// observedExpiryLog is the log of expiries as a reader has seen it: how often each version of an item, named
-// by resource id and etag, occurred.
-type observedExpiryLog map[string]int
+// expiryCountsByVersion is the log of expiries as a reader has seen it: how often each version of an item,
+// named by resource id and etag, occurred.
+type expiryCountsByVersion map[string]int
 
 // TestExpiryEventsSurviveCrashes lets items expire while purges are held back in various ways, ranges are
 // split and the store crashes. It checks that a reader that keeps its position across crashes gets each
@@ -373,7 +373,7 @@ func TestExpiryEventsSurviveCrashes(t *testing.T) {
 	for seed := range uint64(4) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		fs, now := testdisk.NewCrashable(t), int64(1_700_000_000)
-		told, position := observedExpiryLog{}, ""
+		told, position := expiryCountsByVersion{}, ""
 		born := map[string]int64{} // by rid and etag: when it dies
 		var b *testStore
 		for life := range 5 {
@@ -436,7 +436,7 @@ func TestExpiryEventsSurviveCrashes(t *testing.T) {
 
 // follow reads the log of expiries from a position to its end, adds the entries to told and advances the
 // position.
-func (b *testStore) follow(told observedExpiryLog, position *string) {
+func (b *testStore) follow(told expiryCountsByVersion, position *string) {
 	b.t.Helper()
 	for {
 		page, err := b.c.Expirations(b.ctx, *position, 4)
@@ -459,7 +459,8 @@ func versionOf(it store.Item) string { return it.ID() + " " + it.RID() + " " + i
 
 // crashStep performs one random operation, which may be a crash. born maps the versions that will expire
 // unless they are replaced or deleted to their time of expiry.
-func (b *testStore) crashStep(r *rand.Rand, born map[string]int64, told observedExpiryLog, position *string) {
+func (b *testStore) crashStep(r *rand.Rand, born map[string]int64, told expiryCountsByVersion,
+	position *string) {
 	b.t.Helper()
 	p := fmt.Sprint("p", r.IntN(6))
 	id := p + fmt.Sprint("-", r.IntN(4))

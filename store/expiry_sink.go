@@ -18,10 +18,10 @@ import (
 // purges them. One kind of sink is the archive, a container of the same database (archive.go). Other kinds
 // belong to other tenants of the host, which finds them by kind and name.
 
-// expirySink receives the expired items of one purge of a container, to store them elsewhere. It is
+// expiredItemSink receives the expired items of one purge of a container, to store them elsewhere. It is
 // created when the locks of the container and of the target are held. (host.ExpiredItemSinkTx is the same for
 // targets of other tenants, such as queues.)
-type expirySink interface {
+type expiredItemSink interface {
 	// scopes returns the engine scopes (units of locking) that a transaction must lock, besides the
 	// range's own, to move the expired items among the candidates.
 	scopes(ctx context.Context, s *container.Partition, batch []sweep.ExpiryCandidate) ([][]byte, error)
@@ -40,7 +40,7 @@ type expirySink interface {
 
 // enterToPurge takes the locks of a purge: the container's gate, shared with other operations, and the locks
 // of its expiry sink.
-func (c *Container) enterToPurge(ctx context.Context) (st *container.State, h expirySink, err error) {
+func (c *Container) enterToPurge(ctx context.Context) (st *container.State, h expiredItemSink, err error) {
 	for {
 		to := c.state.Load().Rec.Settings.ExpirySink()
 		switch to.Kind {
@@ -97,7 +97,7 @@ type queueOrTopicExpirySink struct {
 // enterWithOther takes the container's gate (its lock) and the expiry sink's locks, in the order of the
 // tenants that own them.
 func (c *Container) enterWithOther(ctx context.Context,
-	to definition.ExpiredItemSinkReference) (*container.State, expirySink, error) {
+	to definition.ExpiredItemSinkReference) (*container.State, expiredItemSink, error) {
 	q, err := c.ds.in.Sink(tenantName, to.Kind, to.Name)
 	if err != nil {
 		return nil, nil, &fault.Error{

@@ -13,7 +13,7 @@ func (c *Container) lintItem(st *container.State,
 	item := &p.Item.DecodedItem
 	found := lint.Life(st.Policy().Default, item, &st.LifeRules.Basis, st.Vectors)
 	if found != 0 {
-		c.noteLint(found, &lint.LastViolation{Key: Key{Partition: c.def.Extract(item.Body), ID: item.ID},
+		c.noteLint(found, &lint.LastViolatingWrite{Key: Key{Partition: c.def.Extract(item.Body), ID: item.ID},
 			TTL: item.Head.Life.Own, At: item.Head.Life.TS})
 	}
 	return found
@@ -25,12 +25,12 @@ func (c *containerAdapter) Refused(id string, body, token []byte) {
 	if string(token) == "null" {
 		of := (*Container)(c)
 		of.noteLint(definition.LintNull,
-			&lint.LastViolation{Key: Key{Partition: c.def.Extract(body), ID: id}, At: of.moment()})
+			&lint.LastViolatingWrite{Key: Key{Partition: c.def.Extract(body), ID: id}, At: of.moment()})
 	}
 }
 
 // noteLint counts found, the lint rules that a write has broken, and logs them. last describes the write.
-func (c *Container) noteLint(found definition.BrokenLintRules, last *lint.LastViolation) {
+func (c *Container) noteLint(found definition.BrokenLintRules, last *lint.LastViolatingWrite) {
 	c.lints.Note(found, last, func(rule definition.BrokenLintRules, times uint64) {
 		c.ds.opts.Logger.Warn(rule.Text(), "rule", rule.String(), "times", times, "database", c.d.ID(),
 			"container", c.name, "id", last.Key.ID, "ttl", int64(last.TTL))

@@ -57,7 +57,7 @@ func newResourceRig(t *testing.T, fs *testdisk.EngineStorage) *resourceRig {
 	return w
 }
 
-func (w *resourceRig) create(in store.ChildResources, body string) store.Resource {
+func (w *resourceRig) create(in store.ChildResources, body string) store.UserOrScriptResource {
 	w.t.Helper()
 	r, err := in.Create(w.ctx, []byte(body))
 	if err != nil {

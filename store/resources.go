@@ -42,7 +42,7 @@ func (c *Container) Resources(k record.ResourceKind) ChildResources {
 
 // Grant parses what a permission grants. It fails with CodeNotFound if the permission names something that
 // has been deleted.
-func (db *DB) Grant(ctx context.Context, permission Resource) (Grant, error) {
+func (db *DB) Grant(ctx context.Context, permission UserOrScriptResource) (Grant, error) {
 	return resource.ParseGrant(ctx, jsondoc.Of(permission.Body), permissionNameResolver{db.live()})
 }
 
@@ -61,7 +61,9 @@ func (cat resourceCatalogAdapter) Change(ctx context.Context, fn func(*host.Cata
 }
 
 // Resources returns the small resources of the catalog. Guard protects them.
-func (cat resourceCatalogAdapter) Resources() resource.ResourcesByFamily { return cat.ds.cat.resources }
+func (cat resourceCatalogAdapter) Resources() resource.ResourcesByKindAndOwner {
+	return cat.ds.cat.resources
+}
 
 // Guard returns the mutex that protects the catalog in memory.
 func (cat resourceCatalogAdapter) Guard() *sync.RWMutex { return &cat.ds.mu }

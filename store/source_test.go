@@ -284,8 +284,8 @@ func (g *indexConsistencyFixture) compareSources(scope PartitionScope) {
 	}
 }
 
-// sourceRow is a document that a data source (scan.Source) has returned.
-type sourceRow struct {
+// scannedDocument is a document that a data source (scan.Source) has returned.
+type scannedDocument struct {
 	rid  uint64
 	head layout.ItemHeader
 	body []byte
@@ -293,13 +293,13 @@ type sourceRow struct {
 
 // verifySource compares all index entries of a data source with its documents, and returns the live
 // documents.
-func (g *indexConsistencyFixture) verifySource(s *scan.Source) (live []sourceRow) {
+func (g *indexConsistencyFixture) verifySource(s *scan.Source) (live []scannedDocument) {
 	g.t.Helper()
 	it := s.Scan(0)
 	for it.Next() {
 		d := it.Document()
 		live = append(live,
-			sourceRow{rid: d.RID(), body: bytes.Clone(d.Body()),
+			scannedDocument{rid: d.RID(), body: bytes.Clone(d.Body()),
 				head: layout.ItemHeader{Life: ttl.Lifetime{TS: d.System().TS}}})
 	}
 	if err := it.Close(); err != nil {
@@ -349,7 +349,7 @@ func entryText(key []byte, rid uint64) string { return fmt.Sprintf("%x of %016x"
 
 // verifyTerms compares the index entries of a path with the values in the live documents: the terms, the
 // postings of each, and the documents without the path.
-func (g *indexConsistencyFixture) verifyTerms(s *scan.Source, p index.Path, live []sourceRow) {
+func (g *indexConsistencyFixture) verifyTerms(s *scan.Source, p index.Path, live []scannedDocument) {
 	g.t.Helper()
 	var want []string
 	byKey := map[string][]uint64{}

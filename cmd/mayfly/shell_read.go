@@ -10,8 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/cli"
 )
 
-// lineSource provides lines that a user types or that a file contains.
-type lineSource interface {
+// shellLineReader provides lines that a user types or that a file contains.
+type shellLineReader interface {
 	// line returns the next line without its end. It returns io.EOF at the end, and errCleared if the user
 	// has discarded the line.
 	line(prompt string) (string, error)
@@ -39,7 +39,7 @@ func (s *pipedLineReader) close() error { return nil }
 
 // statement reads the next statement. A line that begins with a backslash is a command. All other lines
 // belong to a query, which ends with a semicolon, with an empty line or at the end of the input.
-func statement(from lineSource, prompt string) (string, error) {
+func statement(from shellLineReader, prompt string) (string, error) {
 	var lines []string
 	for {
 		text, err := from.line(prompt)

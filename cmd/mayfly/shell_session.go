@@ -24,7 +24,7 @@ type shellSession struct {
 	cli.ServerFlags
 	out, errs       io.Writer
 	file            *os.File // output file set by \o; nil: output goes to out
-	lines           lineSource
+	lines           shellLineReader
 	interactive     bool // a user types at a terminal
 	continueOnError bool // a script continues after a failure
 

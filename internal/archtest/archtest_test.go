@@ -189,7 +189,7 @@ import _ "github.com/mayflydb/mayfly/httpapi" // bad
 import "github.com/mayflydb/mayfly/store"
 func a(c *store.Container) store.ContainerInfo { return c.Info() } // bad
 func b(d *store.Database) *store.Container { f := d.Container; c, _ := f("c"); return c } // bad
-func c(r store.ChildResources) []store.Resource { return r.List() } // bad
+func c(r store.ChildResources) []store.UserOrScriptResource { return r.List() } // bad
 func d(db *store.DB) *store.MemoryBudget { return db.Memory() }
 `},
 	{"comments", "store/x.go", `package store // bad

@@ -62,18 +62,18 @@ func sessionCases() []conformanceCase {
 	}
 }
 
-// checkedLockedSession is a Service Bus session that a case has locked, with methods that fail the test on
-// errors.
-type checkedLockedSession struct{ lockedSession }
+// lockedSessionWithAssertions is a Service Bus session that a case has locked, with methods that fail the
+// test on errors.
+type lockedSessionWithAssertions struct{ lockedSession }
 
-func (b *caseFixture) accept(address, id string) checkedLockedSession {
+func (b *caseFixture) accept(address, id string) lockedSessionWithAssertions {
 	b.Helper()
 	s, err := b.talk.accept(address, id)
 	b.must(err)
-	return checkedLockedSession{s}
+	return lockedSessionWithAssertions{s}
 }
 
-func (h checkedLockedSession) gets(b *caseFixture, want string) []receivedMessage {
+func (h lockedSessionWithAssertions) gets(b *caseFixture, want string) []receivedMessage {
 	b.Helper()
 	list, err := h.receive(10)
 	b.must(err)
@@ -81,7 +81,7 @@ func (h checkedLockedSession) gets(b *caseFixture, want string) []receivedMessag
 	return list
 }
 
-func (h checkedLockedSession) has(b *caseFixture, want string) {
+func (h lockedSessionWithAssertions) has(b *caseFixture, want string) {
 	b.Helper()
 	state, err := h.state()
 	b.must(err)

@@ -71,7 +71,7 @@ func (s *Service) resources(c *activeOperation) (p resourceParent, err error) {
 }
 
 // named returns the resource with this name or rid, depending on the path.
-func (p resourceParent) named(id string) (store.Resource, error) {
+func (p resourceParent) named(id string) (store.UserOrScriptResource, error) {
 	if p.byRID {
 		return p.ReadByRID(id)
 	}
@@ -94,17 +94,17 @@ func (s *Service) queryResources(c *activeOperation) error {
 	return queryFeed(c, f)
 }
 
-func (s *Service) resourceFeed(c *activeOperation) (f resourceFeed[store.Resource], err error) {
+func (s *Service) resourceFeed(c *activeOperation) (f resourceFeed[store.UserOrScriptResource], err error) {
 	p, err := s.resources(c)
 	if err != nil {
 		return f, err
 	}
-	return resourceFeed[store.Resource]{
+	return resourceFeed[store.UserOrScriptResource]{
 		key:      smallKinds[c.req.Kind].key,
 		owner:    p.owner,
 		rows:     p.List(),
-		position: func(r store.Resource) string { return resourcePosition(r.RID) },
-		render:   func(dst []byte, r store.Resource) []byte { return c.appendResource(dst, r) },
+		position: func(r store.UserOrScriptResource) string { return resourcePosition(r.RID) },
+		render:   func(dst []byte, r store.UserOrScriptResource) []byte { return c.appendResource(dst, r) },
 	}, nil
 }
 
@@ -122,14 +122,14 @@ func resourcePosition(rid string) string {
 }
 
 func (s *Service) createResource(c *activeOperation) error {
-	return s.writeResource(c, func(p resourceParent) (store.Resource, int, error) {
+	return s.writeResource(c, func(p resourceParent) (store.UserOrScriptResource, int, error) {
 		r, err := p.Create(c.ctx, c.req.Body)
 		return r, StatusCreated, err
 	})
 }
 
 func (s *Service) upsertResource(c *activeOperation) error {
-	return s.writeResource(c, func(p resourceParent) (store.Resource, int, error) {
+	return s.writeResource(c, func(p resourceParent) (store.UserOrScriptResource, int, error) {
 		r, inserted, err := p.Upsert(c.ctx, c.req.Body, c.in.writeOptions())
 		if inserted {
 			return r, StatusCreated, err
@@ -139,7 +139,7 @@ func (s *Service) upsertResource(c *activeOperation) error {
 }
 
 func (s *Service) replaceResource(c *activeOperation) error {
-	return s.writeResource(c, func(p resourceParent) (store.Resource, int, error) {
+	return s.writeResource(c, func(p resourceParent) (store.UserOrScriptResource, int, error) {
 		old, err := p.named(c.req.Address.Leaf())
 		if err != nil {
 			return old, 0, err
@@ -150,7 +150,8 @@ func (s *Service) replaceResource(c *activeOperation) error {
 }
 
 // writeResource calls write and responds with the resource that write returns.
-func (s *Service) writeResource(c *activeOperation, write func(resourceParent) (store.Resource, int,
+func (s *Service) writeResource(c *activeOperation, write func(resourceParent) (store.UserOrScriptResource,
+	int,
 	error)) error {
 	p, err := s.resources(c)
 	if err != nil {
@@ -164,7 +165,7 @@ func (s *Service) writeResource(c *activeOperation, write func(resourceParent) (
 }
 
 // resource returns the addressed resource and its parent.
-func (s *Service) resource(c *activeOperation) (p resourceParent, r store.Resource, err error) {
+func (s *Service) resource(c *activeOperation) (p resourceParent, r store.UserOrScriptResource, err error) {
 	if p, err = s.resources(c); err == nil {
 		r, err = p.named(c.req.Address.Leaf())
 	}
@@ -194,7 +195,7 @@ func (s *Service) deleteResource(c *activeOperation) error {
 	return c.noContent(StatusNoContent)
 }
 
-func (c *activeOperation) sendResource(p resourceParent, status int, r store.Resource) error {
+func (c *activeOperation) sendResource(p resourceParent, status int, r store.UserOrScriptResource) error {
 	c.out.setETag(r.ETag)
 	if p.in != nil {
 		c.setScriptQuota(p.in)
@@ -204,7 +205,7 @@ func (c *activeOperation) sendResource(p resourceParent, status int, r store.Res
 
 // appendResource appends the JSON of a user, permission, client encryption key or script: the members that
 // the client sent, followed by those of the server.
-func (c *activeOperation) appendResource(dst []byte, r store.Resource) []byte {
+func (c *activeOperation) appendResource(dst []byte, r store.UserOrScriptResource) []byte {
 	dst = append(dst, r.Body...)
 	dst[len(dst)-1] = ',' // replaces the closing brace
 	dst = appendSystem(dst, r.RID, r.Self, r.ETag, r.Timestamp)

@@ -17,10 +17,10 @@ type SyntaxError struct {
 
 func (e *SyntaxError) Error() string { return e.Pos + ": " + e.Reason }
 
-// A fileSection is a piece of a test file: a case, and the lines before its expected output, which stay as
-// they are when the file is rewritten (comments, blank lines, the command and the input of the case, its
+// A testFileSection is a piece of a test file: a case, and the lines before its expected output, which stay
+// as they are when the file is rewritten (comments, blank lines, the command and the input of the case, its
 // line of dashes). The last piece of a file has no case (nil).
-type fileSection struct {
+type testFileSection struct {
 	kept []string
 	c    *TestFileCommand
 }
@@ -32,13 +32,13 @@ type parser struct {
 }
 
 // parse splits a file into sections.
-func parse(path, src string) ([]fileSection, error) {
+func parse(path, src string) ([]testFileSection, error) {
 	src = strings.TrimSuffix(strings.ReplaceAll(src, "\r\n", "\n"), "\n")
 	p := &parser{path: path}
 	if src != "" {
 		p.lines = strings.Split(src, "\n")
 	}
-	var out []fileSection
+	var out []testFileSection
 	for {
 		s, err := p.section()
 		if err != nil {
@@ -53,17 +53,17 @@ func parse(path, src string) ([]fileSection, error) {
 	}
 }
 
-func (p *parser) section() (fileSection, error) {
+func (p *parser) section() (testFileSection, error) {
 	first := p.next
 	for p.next < len(p.lines) && isFiller(p.lines[p.next]) {
 		p.next++
 	}
 	if p.next == len(p.lines) {
-		return fileSection{kept: p.lines[first:]}, nil
+		return testFileSection{kept: p.lines[first:]}, nil
 	}
 	c := &TestFileCommand{Pos: fmt.Sprintf("%s:%d", p.path, p.next+1)}
 	if err := c.parseCommand(p.lines[p.next]); err != nil {
-		return fileSection{}, &SyntaxError{c.Pos, err.Error()}
+		return testFileSection{}, &SyntaxError{c.Pos, err.Error()}
 	}
 	p.next++
 	body := p.next
@@ -71,11 +71,11 @@ func (p *parser) section() (fileSection, error) {
 		p.next++
 	}
 	if p.next == len(p.lines) {
-		return fileSection{}, &SyntaxError{c.Pos, "the case has no line ----"}
+		return testFileSection{}, &SyntaxError{c.Pos, "the case has no line ----"}
 	}
 	c.Input = joinLines(p.lines[body:p.next])
 	p.next++
-	s := fileSection{kept: p.lines[first:p.next], c: c}
+	s := testFileSection{kept: p.lines[first:p.next], c: c}
 	return s, p.expected(c)
 }
 

@@ -41,10 +41,10 @@ type deliveryWorker struct {
 	ended chan struct{}
 
 	mu     sync.Mutex
-	status Status
+	status DeliveryStatus
 }
 
-func (w *deliveryWorker) state() Status {
+func (w *deliveryWorker) state() DeliveryStatus {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s := w.status

@@ -38,8 +38,8 @@ type QueueSender interface {
 	Put(ctx context.Context, path string, list []*message.Message) error
 }
 
-// Status is the state of the delivery to a webhook or queue.
-type Status struct {
+// DeliveryStatus is the state of the delivery to a webhook or queue.
+type DeliveryStatus struct {
 	Database, Container, URL string
 	ChangesTo                string // instead of URL: the path of the queue or topic that receives changes
 	Delivered                uint64 // events confirmed since Open
@@ -91,15 +91,15 @@ func (d *Deliverer) Close() {
 	d.client.CloseIdleConnections()
 }
 
-// Status returns the states of the deliveries to webhooks and queues, sorted by database, container and
-// target.
-func (d *Deliverer) Status() (list []Status) {
+// Status returns the states of the deliveries to webhooks and queues, sorted by database, container
+// and target.
+func (d *Deliverer) Status() (list []DeliveryStatus) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, w := range d.workers {
 		list = append(list, w.state())
 	}
-	slices.SortFunc(list, func(a, b Status) int {
+	slices.SortFunc(list, func(a, b DeliveryStatus) int {
 		return strings.Compare(a.Database+"/"+a.Container+" "+a.URL+a.ChangesTo,
 			b.Database+"/"+b.Container+" "+b.URL+b.ChangesTo)
 	})

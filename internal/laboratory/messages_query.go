@@ -122,22 +122,24 @@ func (s messageQuerySource) Fetch(rid uint64) (query.Document, bool, error) {
 func (s messageQuerySource) Partition() (query.PostingIterator, bool) { return nil, false }
 
 // Postings implements query.DocumentSource. It is never called, since nothing is indexed.
-func (s messageQuerySource) Postings([]byte) query.PostingIterator { return emptyMessageIndex{} }
+func (s messageQuerySource) Postings([]byte) query.PostingIterator {
+	return emptyMessageIndexIterator{}
+}
 
 // Terms implements query.DocumentSource. It is never called, since nothing is indexed.
 func (s messageQuerySource) Terms([]byte, []byte, bool) query.IndexEntryIterator {
-	return emptyMessageIndex{}
+	return emptyMessageIndexIterator{}
 }
 
-// emptyMessageIndex is a query.PostingIterator and a query.IndexEntryIterator without entries.
-type emptyMessageIndex struct{}
+// emptyMessageIndexIterator is a query.PostingIterator and a query.IndexEntryIterator without entries.
+type emptyMessageIndexIterator struct{}
 
-func (emptyMessageIndex) Next() bool         { return false }
-func (emptyMessageIndex) SeekGE(uint64) bool { return false }
-func (emptyMessageIndex) RID() uint64        { return 0 }
-func (emptyMessageIndex) Key() []byte        { return nil }
-func (emptyMessageIndex) Value() []byte      { return nil }
-func (emptyMessageIndex) Close() error       { return nil }
+func (emptyMessageIndexIterator) Next() bool         { return false }
+func (emptyMessageIndexIterator) SeekGE(uint64) bool { return false }
+func (emptyMessageIndexIterator) RID() uint64        { return 0 }
+func (emptyMessageIndexIterator) Key() []byte        { return nil }
+func (emptyMessageIndexIterator) Value() []byte      { return nil }
+func (emptyMessageIndexIterator) Close() error       { return nil }
 
 // messageDocumentIterator iterates over messages by sequence number, in batches.
 type messageDocumentIterator struct {

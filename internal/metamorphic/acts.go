@@ -158,8 +158,9 @@ func (s Step) spans() bool {
 	return (s.Verb == List || s.Verb == Open || s.Verb == Ask) && !s.inPartition()
 }
 
-// interleavedStep is the state of a step while other operations, its acts, run concurrently with it.
-type interleavedStep struct {
+// stepWithConcurrentOperations is the state of a step while other operations, its acts, run concurrently with
+// it.
+type stepWithConcurrentOperations struct {
 	s        *testedStore
 	acts     []ConcurrentOperation
 	done     []bool
@@ -173,7 +174,7 @@ type interleavedStep struct {
 
 // interrupted runs a step and the operations that run concurrently with it.
 func (s *testedStore) interrupted(step Step) (string, error) {
-	in := &interleavedStep{s: s, acts: step.acts()}
+	in := &stepWithConcurrentOperations{s: s, acts: step.acts()}
 	in.done = make([]bool, len(in.acts))
 	clear(s.exact)
 	defer clear(s.exact)
@@ -192,7 +193,7 @@ func (s *testedStore) interrupted(step Step) (string, error) {
 }
 
 // gap is called at each call of the engine in the step. It runs the concurrent operations that are due then.
-func (in *interleavedStep) gap() {
+func (in *stepWithConcurrentOperations) gap() {
 	if in.waiting != nil {
 		in.resume()
 	}
@@ -209,7 +210,7 @@ func (in *interleavedStep) gap() {
 }
 
 // end runs, after the step, the concurrent operations that could not run during it.
-func (in *interleavedStep) end() {
+func (in *stepWithConcurrentOperations) end() {
 	in.over = true
 	for i := range in.acts {
 		in.index()
@@ -225,7 +226,7 @@ func (in *interleavedStep) end() {
 }
 
 // index completes a change of the indexing policy by reindexing the documents.
-func (in *interleavedStep) index() {
+func (in *stepWithConcurrentOperations) index() {
 	if in.indexing {
 		in.indexing = false
 		indexed := in.s.between.exclusive(func() error { return in.s.db.IndexNow(in.s.ctx) })
@@ -233,7 +234,7 @@ func (in *interleavedStep) index() {
 	}
 }
 
-func (in *interleavedStep) changesBefore(i int) bool {
+func (in *stepWithConcurrentOperations) changesBefore(i int) bool {
 	for j, a := range in.acts[:i] {
 		if a.changes() && !in.done[j] {
 			return true
@@ -244,7 +245,7 @@ func (in *interleavedStep) changesBefore(i int) bool {
 
 // act runs the i-th concurrent operation of the step, unless the operation would have to wait for a lock. It
 // then runs in a later gap.
-func (in *interleavedStep) act(i int) {
+func (in *stepWithConcurrentOperations) act(i int) {
 	a := in.acts[i]
 	if !in.over && a.Verb != Advance && (a.Verb == Sweep && in.s.cleared || !in.open()) {
 		return
@@ -275,7 +276,7 @@ func (in *interleavedStep) act(i int) {
 
 // open reports whether an operation can use the container now: whether nobody holds the container's lock
 // exclusively.
-func (in *interleavedStep) open() bool {
+func (in *stepWithConcurrentOperations) open() bool {
 	v, _ := begin(in.s.ctx, false, func(ctx context.Context) error {
 		pk := in.s.partitionKey(HomePartition)
 		_, _, err := in.s.c.Read(ctx, pk, "an id that nobody uses", store.ReadOptions{})
@@ -286,7 +287,7 @@ func (in *interleavedStep) open() bool {
 
 // resume continues the sweep that was suspended because it had to wait for an engine scope (a locked key
 // prefix).
-func (in *interleavedStep) resume() {
+func (in *stepWithConcurrentOperations) resume() {
 	v := in.waiting
 	if v.resume() {
 		return

@@ -14,13 +14,14 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// delayedReader is an endless input. Each read advances the clock by delay, as if it had waited for input.
-type delayedReader struct {
+// clockAdvancingReader is an endless input. Each read advances the clock by delay, as if it had waited for
+// input.
+type clockAdvancingReader struct {
 	clock *ttl.VirtualClock
 	delay time.Duration
 }
 
-func (i *delayedReader) Read(p []byte) (int, error) {
+func (i *clockAdvancingReader) Read(p []byte) (int, error) {
 	i.clock.Advance(i.delay)
 	return len(p), nil
 }
@@ -29,7 +30,7 @@ func (i *delayedReader) Read(p []byte) (int, error) {
 func TestTurns(t *testing.T) {
 	clock := ttl.NewManual(time.Unix(0, 0))
 	turns := &TurnLimiter{semaphore.NewWeighted(1), clock}
-	in := &delayedReader{clock, time.Millisecond}
+	in := &clockAdvancingReader{clock, time.Millisecond}
 	r := turns.Reader(t.Context(), in)
 	one := make([]byte, 1)
 	serve := func(d time.Duration) (needsTurn bool) {

@@ -220,13 +220,13 @@ func resourceMembers(kind store.ResourceKind) []string {
 // form of a seed. where names their owner in error texts.
 func (d *serverDescriptionBuilder) resources(in store.ChildResources, kind store.ResourceKind, where string) (
 	list []map[string]any) {
-	for _, r := range byID(in.List(), func(r store.Resource) string { return r.ID }) {
+	for _, r := range byID(in.List(), func(r store.UserOrScriptResource) string { return r.ID }) {
 		list = append(list, d.resource(r, kind, where))
 	}
 	return list
 }
 
-func (d *serverDescriptionBuilder) resource(r store.Resource, kind store.ResourceKind,
+func (d *serverDescriptionBuilder) resource(r store.UserOrScriptResource, kind store.ResourceKind,
 	where string) map[string]any {
 	out, beside := membersOf(r.Body, kind)
 	for _, name := range beside {
@@ -254,7 +254,7 @@ func membersOf(body []byte, kind store.ResourceKind) (has map[string]any, beside
 
 func (d *serverDescriptionBuilder) users(in *store.Database,
 	where string) (list []map[string]any, err error) {
-	id := func(r store.Resource) string { return r.ID }
+	id := func(r store.UserOrScriptResource) string { return r.ID }
 	for _, u := range byID(in.Resources(store.KindUser).List(), id) {
 		out := d.resource(u, store.KindUser, where)
 		permissions, err := in.Permissions(u.ID)

@@ -26,8 +26,8 @@ type LoadConfig struct {
 	Duration time.Duration // simulated
 }
 
-// LoadReport is the result of a measurement, in simulated time.
-type LoadReport struct {
+// LoadMeasurementResult is the result of a measurement, in simulated time.
+type LoadMeasurementResult struct {
 	PerSecond float64       // creates
 	Group     float64       // average number of creates in a commit
 	Rows      float64       // average number of rows that a create writes
@@ -41,7 +41,7 @@ type LoadReport struct {
 }
 
 // Measure runs a measurement. It must be called in a bubble of testing/synctest.
-func Measure(c LoadConfig) (LoadReport, error) {
+func Measure(c LoadConfig) (LoadMeasurementResult, error) {
 	m := &loadMeasurementRun{c: c}
 	network := database.NetworkConditions{MinDelay: c.Delay, MaxDelay: c.Delay + c.Delay/50}
 	w := &RunningSimulation{config: Config{Seed: c.Seed, Ranges: c.Ranges}, clock: ttl.SystemClock{}}
@@ -53,7 +53,7 @@ func Measure(c LoadConfig) (LoadReport, error) {
 	if err == nil {
 		err = m.prepare(ctx, w.servers.all())
 	}
-	var r LoadReport
+	var r LoadMeasurementResult
 	if err == nil {
 		r = m.run(ctx, w)
 	}
@@ -101,7 +101,7 @@ func (m *loadMeasurementRun) prepare(ctx context.Context, servers []*server) err
 	return nil
 }
 
-func (m *loadMeasurementRun) run(ctx context.Context, w *RunningSimulation) LoadReport {
+func (m *loadMeasurementRun) run(ctx context.Context, w *RunningSimulation) LoadMeasurementResult {
 	work, stop := context.WithTimeout(ctx, m.c.Duration)
 	defer stop()
 	before, began := w.data.Stats(), w.now()
@@ -115,7 +115,7 @@ func (m *loadMeasurementRun) run(ctx context.Context, w *RunningSimulation) Load
 	passed, after := w.now().Sub(began).Seconds(), w.data.Stats()
 	done := float64(max(len(m.took), 1))
 	slices.Sort(m.took)
-	r := LoadReport{PerSecond: done / passed, Failed: m.failed}
+	r := LoadMeasurementResult{PerSecond: done / passed, Failed: m.failed}
 	r.Group = done / float64(max(after.Commits-before.Commits, 1))
 	r.Rows = float64(after.Rows-before.Rows) / done
 	if len(m.took) > 0 {

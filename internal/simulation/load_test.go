@@ -11,7 +11,7 @@ import (
 
 // measure measures the throughput of a simulated cluster. Its database has eight processors, a round trip
 // of half a millisecond, and commits of two milliseconds.
-func measure(t *testing.T, servers, ranges int, d time.Duration) (r simulation.LoadReport) {
+func measure(t *testing.T, servers, ranges int, d time.Duration) (r simulation.LoadMeasurementResult) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		var err error

@@ -56,12 +56,12 @@ func (e *Error) Error() string { return e.FilePosition.String() + ": " + e.Reaso
 // Unwrap returns the underlying error.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Kind is the type of a JSON value.
-type Kind uint8
+// JSONValueKind is the type of a JSON value.
+type JSONValueKind uint8
 
 // The types of JSON values.
 const (
-	Null Kind = iota
+	Null JSONValueKind = iota
 	Bool
 	Number
 	String
@@ -70,13 +70,13 @@ const (
 )
 
 // String returns a description of the kind for messages.
-func (k Kind) String() string {
+func (k JSONValueKind) String() string {
 	return [...]string{"null", "a bool", "a number", "a string", "an array", "an object"}[k]
 }
 
 // Value is a value of a file. It must not be modified.
 type Value struct {
-	Kind    Kind
+	Kind    JSONValueKind
 	Text    string // the text of a string; for a number or a bool its JSON text
 	List    []*Value
 	Members []Member

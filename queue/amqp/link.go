@@ -61,7 +61,7 @@ type Link struct {
 func (l *Link) Name() string { return l.name }
 
 // Session returns the link's session.
-func (l *Link) Session() *HandlerSession { return &l.s.HandlerSession }
+func (l *Link) Session() *SessionWithHandlerData { return &l.s.SessionWithHandlerData }
 
 // IsOpen reports whether neither side has ended the link.
 func (l *Link) IsOpen() bool {

@@ -51,8 +51,8 @@ type ClientInfo struct {
 	Properties wire.Map // the client's connection properties
 }
 
-// HandlerSession is a client's AMQP session as package amqp shows it to a Handler.
-type HandlerSession struct {
+// SessionWithHandlerData is a client's AMQP session as package amqp shows it to a Handler.
+type SessionWithHandlerData struct {
 	// Own is for the Handler's use. Package amqp does not access it.
 	Own any
 }

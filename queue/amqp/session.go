@@ -13,7 +13,7 @@ const incomingWindow = 5000
 
 // session is one AMQP session. The connection's lock guards it.
 type session struct {
-	HandlerSession
+	SessionWithHandlerData
 	c       *conn
 	channel uint16 // both sides use the same number
 	links   map[uint32]*Link

@@ -274,7 +274,7 @@ func (e *Engine) View(ctx context.Context, fn func(engine.Reader) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	s := &viewSnapshot{e: e, ctx: ctx}
+	s := &readTxnSnapshot{e: e, ctx: ctx}
 	r := &sourceReader{from: s}
 	defer r.finish()
 	return fn(r)
@@ -284,7 +284,7 @@ func (e *Engine) View(ctx context.Context, fn func(engine.Reader) error) error {
 func (e *Engine) Get(ctx context.Context,
 	scope, key []byte) (value []byte, at engine.ScopePosition, err error) {
 	err = e.View(ctx, func(r engine.Reader) error {
-		r.(*sourceReader).from.(*viewSnapshot).one = true
+		r.(*sourceReader).from.(*readTxnSnapshot).one = true
 		all, err := r.Positions([][]byte{scope})
 		if err != nil {
 			return err

@@ -176,7 +176,7 @@ func (it *iterator) fetch(at []byte) bool {
 		return false
 	}
 	if !it.began {
-		if v, ok := it.from.(*viewSnapshot); ok { // the exchange may have taken the snapshot
+		if v, ok := it.from.(*readTxnSnapshot); ok { // the exchange may have taken the snapshot
 			it.rows = v.rows().Copy()
 		}
 		it.walk = it.rows.Iter()
@@ -275,8 +275,8 @@ func (it *iterator) Close() error {
 
 func (it *iterator) end() { it.ended, it.at = true, nil }
 
-// viewSnapshot is the snapshot that a View reads.
-type viewSnapshot struct {
+// readTxnSnapshot is the snapshot that a View reads.
+type readTxnSnapshot struct {
 	e       *Engine
 	ctx     context.Context
 	one     bool // all reads take one exchange together
@@ -285,7 +285,7 @@ type viewSnapshot struct {
 	fetched map[string]bool
 }
 
-func (s *viewSnapshot) exchange(x Exchange) error {
+func (s *readTxnSnapshot) exchange(x Exchange) error {
 	if err := s.ctx.Err(); err != nil {
 		return err
 	}
@@ -297,7 +297,7 @@ func (s *viewSnapshot) exchange(x Exchange) error {
 	})
 }
 
-func (s *viewSnapshot) fetch(keys ...[]byte) error {
+func (s *readTxnSnapshot) fetch(keys ...[]byte) error {
 	missing := s.taken == nil
 	for _, key := range keys {
 		missing = missing || !s.fetched[string(key)]
@@ -318,7 +318,7 @@ func (s *viewSnapshot) fetch(keys ...[]byte) error {
 	return nil
 }
 
-func (s *viewSnapshot) fetchPage(at []byte) error {
+func (s *readTxnSnapshot) fetchPage(at []byte) error {
 	if err := s.exchange(Exchange{Operation: ExchangePage, Keys: [][]byte{at}}); err != nil {
 		return err
 	}
@@ -326,13 +326,13 @@ func (s *viewSnapshot) fetchPage(at []byte) error {
 	return nil
 }
 
-func (s *viewSnapshot) rows() *rowSet {
+func (s *readTxnSnapshot) rows() *rowSet {
 	if s.taken == nil {
 		return newRows()
 	}
 	return s.taken
 }
 
-func (s *viewSnapshot) now() int64               { return s.at }
-func (s *viewSnapshot) context() context.Context { return s.ctx }
-func (s *viewSnapshot) hides([]byte) bool        { return false }
+func (s *readTxnSnapshot) now() int64               { return s.at }
+func (s *readTxnSnapshot) context() context.Context { return s.ctx }
+func (s *readTxnSnapshot) hides([]byte) bool        { return false }

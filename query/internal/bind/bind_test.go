@@ -10,7 +10,7 @@ import (
 )
 
 // bound parses and binds a query, without replacing constant expressions by their values.
-func bound(text string, params ...Parameter) (*Query, error) {
+func bound(text string, params ...Parameter) (*ResolvedQuery, error) {
 	return Text(text, params, &ContainerInfo{}, func(_ *Binder, e syntax.Expr) syntax.Expr { return e })
 }
 
@@ -40,8 +40,8 @@ func TestItemRoute(t *testing.T) {
 	}
 }
 
-// TestFixed checks in which queries Query.Fixed is set: those where the binder has used the value of a
-// parameter, so that a plan is valid for this value only.
+// TestFixed checks in which queries ResolvedQuery.Fixed is set: those where the binder has used the value of
+// a parameter, so that a plan is valid for this value only.
 func TestFixed(t *testing.T) {
 	for text, want := range map[string]bool{
 		"SELECT * FROM c WHERE c.a = @n":       false,
@@ -78,7 +78,7 @@ func TestErrorsInTextOrder(t *testing.T) {
 }
 
 // TestWrittenQueryCopy checks that changes of a query's blocks, as planning makes them, do not affect the
-// copy that Query.Written returned before.
+// copy that ResolvedQuery.Written returned before.
 func TestWrittenQueryCopy(t *testing.T) {
 	q, err := bound("SELECT c.a, MAX(c.b) FROM c GROUP BY c.a ORDER BY c.a")
 	if err != nil {

@@ -304,11 +304,11 @@ func (b *Binder) Block(q *syntax.Query, outer *QueryBlock, outside *nameScope, s
 			maxJoins))
 	}
 	if q.Where != nil {
-		b.expr(q.Where, &expressionContext{block: bl, scope: s, clause: "WHERE"})
+		b.expr(q.Where, &enclosingClause{block: bl, scope: s, clause: "WHERE"})
 		bl.Where, bl.Filtered = Conjuncts(nil, q.Where), true
 	}
 	for _, key := range q.GroupBy {
-		b.expr(key, &expressionContext{block: bl, scope: s, clause: "GROUP BY"})
+		b.expr(key, &enclosingClause{block: bl, scope: s, clause: "GROUP BY"})
 		b.groupKey(key)
 	}
 	bl.GroupBy, bl.Grouped, bl.FirstKey = q.GroupBy, len(q.GroupBy) > 0, b.Groups

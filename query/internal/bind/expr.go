@@ -12,8 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// expressionContext says in which part of the query an expression stands.
-type expressionContext struct {
+// enclosingClause says in which part of the query an expression stands.
+type enclosingClause struct {
 	block  *QueryBlock
 	scope  *nameScope
 	clause string       // WHERE, GROUP BY, SELECT, ORDER BY, RANK
@@ -22,7 +22,7 @@ type expressionContext struct {
 }
 
 // expr resolves the names in an expression, checks its calls and binds its subqueries.
-func (b *Binder) expr(e syntax.Expr, at *expressionContext) {
+func (b *Binder) expr(e syntax.Expr, at *enclosingClause) {
 	syntax.Walk(e, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.Ident:
@@ -46,7 +46,7 @@ const keyOfMany = "Cannot use an aggregate or a subquery in an expression used f
 
 // subquery binds a subquery used as an expression. A scalar subquery, whose value is that of its row, is
 // refused if it can have several rows.
-func (b *Binder) subquery(sub *syntax.Subquery, at *expressionContext) {
+func (b *Binder) subquery(sub *syntax.Subquery, at *enclosingClause) {
 	var where syntax.Node = sub
 	if sub.Kind == syntax.Scalar {
 		where = sub.Query
@@ -63,7 +63,7 @@ func (b *Binder) subquery(sub *syntax.Subquery, at *expressionContext) {
 
 // scoreOutsideRank refuses a FullTextScore outside ORDER BY RANK. Like Cosmos DB, it accepts one in SELECT
 // and WHERE if the query has an ORDER BY RANK.
-func (b *Binder) scoreOutsideRank(c *syntax.Call, at *expressionContext) {
+func (b *Binder) scoreOutsideRank(c *syntax.Call, at *enclosingClause) {
 	if at.block.outer == nil && at.block.ranked && (at.clause == "SELECT" || at.clause == "WHERE") {
 		b.failCode(c, queryerror.CodeScoreOutsideRank,
 			"The FullTextScore function is only allowed in the ORDER BY RANK clause.")
@@ -112,7 +112,7 @@ func (b *Binder) sameName(at syntax.TextSpan, name string) {
 		Message: fmt.Sprintf("Object creation error, property name '%s' specified more than once.", name)})
 }
 
-func (b *Binder) ident(id *syntax.Ident, at *expressionContext) {
+func (b *Binder) ident(id *syntax.Ident, at *enclosingClause) {
 	if a := at.scope.find(id.Name); a != nil {
 		b.Idents[id] = a
 	} else if id.Name != "NaN" && id.Name != "Infinity" {
@@ -132,7 +132,7 @@ func (b *Binder) nested(outer *syntax.Call) {
 }
 
 // call checks a call and reports whether the caller still has to bind its arguments.
-func (b *Binder) call(c *syntax.Call, at *expressionContext) bool {
+func (b *Binder) call(c *syntax.Call, at *enclosingClause) bool {
 	if c.UDF {
 		if b.UDFs++; b.UDFs == MaxUDFs+1 {
 			b.failCode(c, queryerror.CodeTooManyUDFs,
@@ -176,7 +176,7 @@ func arity(f *lang.Builtin) string {
 }
 
 // aggregate binds a call of an aggregate function.
-func (b *Binder) aggregate(c *syntax.Call, f *lang.Builtin, at *expressionContext) {
+func (b *Binder) aggregate(c *syntax.Call, f *lang.Builtin, at *enclosingClause) {
 	switch {
 	case at.agg != nil:
 		b.nested(at.agg)
@@ -203,7 +203,7 @@ func (b *Binder) aggregate(c *syntax.Call, f *lang.Builtin, at *expressionContex
 // depends only on the group.
 func (b *Binder) selection(bl *QueryBlock, s *nameScope, q *syntax.Query) {
 	sel := q.Select
-	at := &expressionContext{block: bl, scope: s, clause: "SELECT"}
+	at := &enclosingClause{block: bl, scope: s, clause: "SELECT"}
 	switch {
 	case sel.Star != nil:
 		b.checkStar(bl, q)
@@ -241,7 +241,7 @@ func (b *Binder) checkStar(bl *QueryBlock, q *syntax.Query) {
 }
 
 // selectList binds the items of a select list.
-func (b *Binder) selectList(bl *QueryBlock, items []*syntax.SelectItem, at *expressionContext) {
+func (b *Binder) selectList(bl *QueryBlock, items []*syntax.SelectItem, at *enclosingClause) {
 	unnamed := 0
 	source := func(id *syntax.Ident) bool { return b.Idents[id] != nil }
 	seen := make(map[string]bool, len(items))

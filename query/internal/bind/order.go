@@ -20,7 +20,7 @@ func (b *Binder) orderBy(bl *QueryBlock, s *nameScope, q *syntax.Query) {
 		return
 	}
 	for _, item := range q.OrderBy.Items {
-		b.expr(item.X, &expressionContext{block: bl, scope: s, clause: "ORDER BY"})
+		b.expr(item.X, &enclosingClause{block: bl, scope: s, clause: "ORDER BY"})
 		key := b.orderKey(bl, item, len(q.OrderBy.Items) == 1)
 		if key == nil {
 			continue

@@ -42,8 +42,9 @@ func (i *ContainerInfo) parse(text string) (*syntax.Query, error) {
 	return syntax.Parse(text)
 }
 
-// Query is a query as it was written, with resolved names. Planning changes the blocks, but not the tree.
-type Query struct {
+// ResolvedQuery is a query as it was written, with resolved names. Planning changes the blocks, but not the
+// tree.
+type ResolvedQuery struct {
 	*Binder
 	Q     *syntax.Query
 	Top   *QueryBlock
@@ -52,7 +53,7 @@ type Query struct {
 
 // Written returns a copy of the query that keeps the form in which it was written: planning changes the
 // top block of q, but not that of the copy. All other parts are shared.
-func (q *Query) Written() *Query {
+func (q *ResolvedQuery) Written() *ResolvedQuery {
 	w, top := *q, *q.Top
 	top.Items, top.Aggs = slices.Clone(top.Items), slices.Clone(top.Aggs)
 	top.Order, top.Rank = copies(top.Order), copies(top.Rank)
@@ -70,7 +71,8 @@ func copies[T any](list []*T) []*T {
 }
 
 // Text parses a query and resolves its names.
-func Text(text string, params []Parameter, info *ContainerInfo, fold ConstantFoldingFunc) (*Query, error) {
+func Text(text string, params []Parameter, info *ContainerInfo,
+	fold ConstantFoldingFunc) (*ResolvedQuery, error) {
 	q, err := info.parse(text)
 	if err != nil {
 		return nil, queryerror.SyntaxError(err)
@@ -81,7 +83,7 @@ func Text(text string, params []Parameter, info *ContainerInfo, fold ConstantFol
 // Tree resolves the names of a query that has already been parsed. text is the text of the query, for the
 // positions of errors.
 func Tree(q *syntax.Query, text string, params []Parameter, info *ContainerInfo,
-	fold ConstantFoldingFunc) (*Query, error) {
+	fold ConstantFoldingFunc) (*ResolvedQuery, error) {
 	b, err := NewBinder(text, params, info, fold)
 	if err != nil {
 		return nil, err
@@ -90,7 +92,7 @@ func Tree(q *syntax.Query, text string, params []Parameter, info *ContainerInfo,
 	if err := b.Err(); err != nil {
 		return nil, err
 	}
-	return &Query{b, q, top, params}, nil
+	return &ResolvedQuery{b, q, top, params}, nil
 }
 
 // Derived returns the subquery in FROM if its rows are made from all items together, as with GROUP BY or

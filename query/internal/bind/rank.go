@@ -53,7 +53,7 @@ func (b *Binder) orderByRank(bl *QueryBlock, s *nameScope, q *syntax.Query) {
 		return
 	}
 	before := len(b.errs)
-	b.expr(call, &expressionContext{block: bl, scope: s, clause: "RANK", rank: call})
+	b.expr(call, &enclosingClause{block: bl, scope: s, clause: "RANK", rank: call})
 	if len(b.errs) > before {
 		return
 	}

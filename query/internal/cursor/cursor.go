@@ -57,9 +57,9 @@ func (p PagePosition) progress(spans []SourceKeyRange) SourceWalkProgress {
 	one := Begin(spans)
 	switch {
 	case p.Form == Blocking:
-		one.marks = []SectionPosition{{one.within.To, SpansHash(spans), p.Rows}}
+		one.marks = []WalkSectionProgress{{one.within.To, SpansHash(spans), p.Rows}}
 	case p.Form == Sorting, p.Form == Grouping:
-		one.marks = []SectionPosition{{one.within.To, p.Rid, p.Rows}}
+		one.marks = []WalkSectionProgress{{one.within.To, p.Rid, p.Rows}}
 	case p.Source >= 0:
 		return p.At.Reach(spans, p.Source, p.Rid, p.Rows)
 	default:

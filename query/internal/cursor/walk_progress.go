@@ -56,12 +56,12 @@ func NumberedSpans(n int) []SourceKeyRange {
 // rows. Ends are preceded by their length; lengths and numbers are varints; a rid has 8 bytes, big-endian.
 type SourceWalkProgress struct {
 	within SourceKeyRange
-	marks  []SectionPosition // in ascending order; nothing after the last one has been returned
+	marks  []WalkSectionProgress // in ascending order; nothing after the last one has been returned
 }
 
-// SectionPosition says how far a walk has come in one section of a SourceWalkProgress, a part of the order in
-// which the sources follow one another. The section ends at to.
-type SectionPosition struct {
+// WalkSectionProgress says how far a walk has come in one section of a SourceWalkProgress, a part of the
+// order in which the sources follow one another. The section ends at to.
+type WalkSectionProgress struct {
 	to   []byte
 	Rid  uint64 // last rid returned; 0: none; finished: the whole section
 	Rows int    // rows of that document returned so far; 0: all
@@ -95,12 +95,12 @@ func (p SourceWalkProgress) At(s SourceKeyRange) (rid uint64, rows int, left boo
 func (p SourceWalkProgress) Reach(spans []SourceKeyRange, i int, rid uint64, rows int) SourceWalkProgress {
 	next := Begin(spans)
 	if i > 0 {
-		next.mark(SectionPosition{to: spans[i].From, Rid: finished})
+		next.mark(WalkSectionProgress{to: spans[i].From, Rid: finished})
 	}
-	next.mark(SectionPosition{spans[i].To, rid, rows})
+	next.mark(WalkSectionProgress{spans[i].To, rid, rows})
 	for _, s := range spans[i+1:] {
 		rid, rows, _ := p.At(s)
-		next.mark(SectionPosition{s.To, rid, rows})
+		next.mark(WalkSectionProgress{s.To, rid, rows})
 	}
 	if n := len(next.marks); next.marks[n-1].Rid == 0 {
 		next.marks = next.marks[:n-1]
@@ -110,7 +110,7 @@ func (p SourceWalkProgress) Reach(spans []SourceKeyRange, i int, rid uint64, row
 
 // mark appends the position of the walk in the next section. If the last section has the same rid and rows,
 // it is extended to m.to instead.
-func (p *SourceWalkProgress) mark(m SectionPosition) {
+func (p *SourceWalkProgress) mark(m WalkSectionProgress) {
 	if n := len(p.marks); n > 0 && p.marks[n-1].Rid == m.Rid && p.marks[n-1].Rows == m.Rows {
 		p.marks[n-1].to = m.to
 		return
@@ -135,7 +135,7 @@ func ParseProgress(b []byte) (p SourceWalkProgress, rest []byte, ok bool) {
 	r := record.BinaryReader{Rest: b, Ok: true}
 	p.within = SourceKeyRange{r.Sized(), r.Sized()}
 	for n := r.Uvarint(); n > 0 && r.Ok; n-- {
-		p.marks = append(p.marks, SectionPosition{r.Sized(), r.Uint64(), r.Count()})
+		p.marks = append(p.marks, WalkSectionProgress{r.Sized(), r.Uint64(), r.Count()})
 	}
 	return p, r.Rest, r.Ok
 }

@@ -8,7 +8,7 @@ import (
 // DistinctRows is the set of values that a DISTINCT has seen: the values themselves while they are few, then
 // their hashes, and finally hashes in files.
 type DistinctRows struct {
-	Run    *RunState
+	Run    *QueryRunState
 	Held   *int // in bytes
 	seen   lang.ValueSet
 	hashed *RowHashSet // nil: the set stores the values themselves

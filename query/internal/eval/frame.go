@@ -54,9 +54,9 @@ func NewEnv(clock func() time.Time, elapsed func() time.Duration) Env {
 	return Env{Now: utc(), Clock: utc, Random: rand.Float64, Elapsed: elapsed}
 }
 
-// RunState is the state that all frames of one run of a query share. After its first error, the run ends
+// QueryRunState is the state that all frames of one run of a query share. After its first error, the run ends
 // at the next check of its limits.
-type RunState struct {
+type QueryRunState struct {
 	lang.CallContext
 	Env    Env
 	params []jsondoc.Value // values of the parameters
@@ -74,7 +74,7 @@ type FrameSettings struct {
 }
 
 // NewRun begins a run. Zero fields of env get their defaults.
-func NewRun(ctx context.Context, l FrameSettings, env Env) *RunState {
+func NewRun(ctx context.Context, l FrameSettings, env Env) *QueryRunState {
 	if env.Static.IsZero() {
 		env.Static = env.Now
 	}
@@ -87,7 +87,7 @@ func NewRun(ctx context.Context, l FrameSettings, env Env) *RunState {
 	if env.MaxHeld <= 0 || env.MaxHeld > lang.MaxHeld {
 		env.MaxHeld = lang.MaxHeld
 	}
-	return &RunState{Env: env, params: l.Params, CallContext: lang.CallContext{
+	return &QueryRunState{Env: env, params: l.Params, CallContext: lang.CallContext{
 		ResourceLimiter: lang.ResourceLimiter{Ctx: ctx, Elapsed: env.Elapsed, Limit: env.Limit, Left: lang.LookEvery,
 			Turn: env.Turn,
 			Most: env.MaxHeld, NoTemp: env.Temp == nil,
@@ -98,7 +98,7 @@ func NewRun(ctx context.Context, l FrameSettings, env Env) *RunState {
 
 // row counts one row of a source; a document can have any number of them. It returns false if the run has
 // ended.
-func (r *RunState) row() bool { return r.Spend(lang.RowWork) }
+func (r *QueryRunState) row() bool { return r.Spend(lang.RowWork) }
 
 // Frame holds the values that compiled expressions read: the current document (the item), the values of
 // aliases for the current row, and the results of the current group. "To set the frame to a document, or to a
@@ -111,12 +111,12 @@ type Frame struct {
 	slots    []jsondoc.Value
 	aggs     []jsondoc.Value // by aggregate id
 	keys     []jsondoc.Value // of the group, by number
-	Run      *RunState
+	Run      *QueryRunState
 	key      []byte // scratch
 }
 
 // NewFrame returns a frame with room for the aliases, aggregates and GROUP BY keys of a compiled query.
-func NewFrame(r *RunState, l FrameSettings) *Frame {
+func NewFrame(r *QueryRunState, l FrameSettings) *Frame {
 	return &Frame{Run: r, slots: make([]jsondoc.Value, l.Slots), aggs: make([]jsondoc.Value, l.Aggs),
 		keys: make([]jsondoc.Value, l.Keys)}
 }

@@ -150,7 +150,7 @@ func (r *SpilledGroupReader) Close() {
 
 // Spilled ends the run if err, the error of a temporary file, is not nil. It returns false if the run has
 // ended. clause names the clause that used the file.
-func (r *RunState) Spilled(err error, clause string) bool {
+func (r *QueryRunState) Spilled(err error, clause string) bool {
 	if err != nil && !errors.Is(err, spill.ErrStopped) {
 		r.Fail(&queryerror.MemoryError{Clause: clause, Max: r.LimitHeld(), Err: err})
 	}

@@ -96,20 +96,20 @@ type Execution struct {
 	sources []source.Source
 	Opts    RunOptions
 	tune    *AccessPathLimits
-	Run     *eval.RunState
+	Run     *eval.QueryRunState
 	f       *eval.Frame
 	page    Page
 
-	spans    []cursor.SourceKeyRange // of the sources
-	from     cursor.PagePosition     // beginning of this page
-	done     cursor.PagePosition     // current position
-	current  sortEntry               // the document that the frame holds
-	rowInDoc int                     // rows of the current document so far
-	returned int                     // blocking: rows of the result so far
-	resume   cursor.SectionPosition  // streaming form: beginning of the page in the current source
-	more     bool                    // there is another page
-	last     []byte                  // DISTINCT in order: the previous row
-	past     *eval.RowHashSet        // DISTINCT in the order of rids: hashes of all previous rows
+	spans    []cursor.SourceKeyRange    // of the sources
+	from     cursor.PagePosition        // beginning of this page
+	done     cursor.PagePosition        // current position
+	current  sortEntry                  // the document that the frame holds
+	rowInDoc int                        // rows of the current document so far
+	returned int                        // blocking: rows of the result so far
+	resume   cursor.WalkSectionProgress // streaming form: beginning of the page in the current source
+	more     bool                       // there is another page
+	last     []byte                     // DISTINCT in order: the previous row
+	past     *eval.RowHashSet           // DISTINCT in the order of rids: hashes of all previous rows
 	// replay is set if the field past (the rows that earlier pages of a DISTINCT have returned) must be
 	// computed again from the documents that these pages have read
 	replay     bool

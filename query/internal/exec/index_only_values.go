@@ -209,7 +209,7 @@ func (x *Execution) groupTerms(g *eval.Grouper, dead deadRIDs) error {
 	for i, src := range x.sources {
 		for _, s := range spans {
 			s.Lo = plan.Later(s.Lo, x.groupsFrom(g))
-			t := &termGrouper{x: x, g: g, src: src, dead: dead[i], sieve: x.indexOnlyFilter(), hi: s.Hi,
+			t := &indexTermGrouper{x: x, g: g, src: src, dead: dead[i], sieve: x.indexOnlyFilter(), hi: s.Hi,
 				first: i == 0}
 			for _, a := range g.Rowset.Aggs {
 				t.counts = t.counts || a.Name == "COUNT"
@@ -271,8 +271,9 @@ const skipFrom = 8
 // countFrom is the number of entries of one key after which the walk asks the source to count the others.
 const countFrom = 64
 
-// termGrouper makes groups from the index terms of a path, for one source: each term is the key of a group.
-type termGrouper struct {
+// indexTermGrouper makes groups from the index terms of a path, for one source: each term is the key of a
+// group.
+type indexTermGrouper struct {
 	x      *Execution
 	g      *eval.Grouper
 	src    source.Source
@@ -292,7 +293,7 @@ type termGrouper struct {
 }
 
 // walk reads the index entries with keys from lo up to the end of the span.
-func (t *termGrouper) walk(lo []byte) (err error) {
+func (t *indexTermGrouper) walk(lo []byte) (err error) {
 	t.terms = t.src.Terms(lo, t.hi, false)
 	for more := t.terms.Next(); more && err == nil && !t.over; {
 		if err = t.x.passEntry(); err != nil {
@@ -315,7 +316,7 @@ func (t *termGrouper) walk(lo []byte) (err error) {
 }
 
 // leap moves to the first entry after those of key. more is false if there is none.
-func (t *termGrouper) leap() (more bool, err error) {
+func (t *indexTermGrouper) leap() (more bool, err error) {
 	next := append(t.key, 0xFF)
 	if s, ok := t.terms.(source.SeekableIndexEntryIterator); ok {
 		return s.Seek(next), nil
@@ -327,7 +328,7 @@ func (t *termGrouper) leap() (more bool, err error) {
 
 // entry adds the index entry of a term (key) and a document (rid) to the term's group. If the term does not
 // decide whether the document matches, it reads the document.
-func (t *termGrouper) entry(key []byte, rid uint64) error {
+func (t *indexTermGrouper) entry(key []byte, rid uint64) error {
 	if !bytes.Equal(key, t.key) || t.key == nil {
 		t.key, t.one, t.read, t.rest, t.passed = append(t.key[:0], key...), nil, 0, 0, false
 		in, sure := t.sieve.take(key)
@@ -366,7 +367,7 @@ func (t *termGrouper) entry(key []byte, rid uint64) error {
 // countRest counts the remaining entries of the current key without reading them. It uses the cached
 // number, if the source has one; after countFrom entries of the key it lets the source count them.
 // Otherwise it does nothing.
-func (t *termGrouper) countRest() (err error) {
+func (t *indexTermGrouper) countRest() (err error) {
 	c, ok := t.src.(source.IndexEntryCounter)
 	if p, far := t.src.(source.Prefetcher); far && p.Prefetches() > 0 {
 		ok = false // each count would need a round trip to the server of the data

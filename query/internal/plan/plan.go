@@ -59,7 +59,7 @@ func Prepare(text string, params []bind.Parameter, info bind.ContainerInfo) (*Pl
 
 // Of returns the plan of a bound query, that is, one whose names have been resolved. The plan takes
 // ownership of the query's blocks.
-func Of(b *bind.Query) (*Plan, error) {
+func Of(b *bind.ResolvedQuery) (*Plan, error) {
 	s, err := shapeOf(b)
 	if err != nil {
 		return nil, err

@@ -33,12 +33,12 @@ type planTemplate struct {
 	// paging is the text from which Plan.Hash is computed, if it differs from the text of the query.
 	paging  string
 	Names   []string
-	written *bind.Query // before the rules
+	written *bind.ResolvedQuery // before the rules
 }
 
 // shapeOf returns the part of a plan that does not depend on the values of parameters: it applies ShapeRules
 // to the query and compiles its expressions.
-func shapeOf(b *bind.Query) (*planTemplate, error) {
+func shapeOf(b *bind.ResolvedQuery) (*planTemplate, error) {
 	s := &planTemplate{Binder: b.Binder, bare: Plan{Top: b.Top, Info: *b.Info}, rank: b.Top.Rank,
 		tests: map[syntax.Expr]*IndexTermTest{}, paths: map[syntax.Expr]expressionPath{}, written: b.Written()}
 	b.Info = &s.bare.Info
@@ -164,7 +164,7 @@ func (p *Plan) With(params []bind.Parameter) (*Plan, error) {
 
 // Written returns the query as it was written and bound, for the values of the plan. The result shares its
 // tree and tables with the plan, so only one caller may use it and must not change them.
-func (p *Plan) Written() *bind.Query {
+func (p *Plan) Written() *bind.ResolvedQuery {
 	q, b := *p.Shape.written, *p.Shape.Binder
 	b.Values = p.Params
 	q.Binder = &b

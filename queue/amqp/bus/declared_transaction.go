@@ -31,10 +31,10 @@ type declaredTransaction struct {
 	partition string // its partition key; "": none
 }
 
-// amqpSessionState is what the links of one AMQP session share. It holds the session's first link, because
-// the entity of that link is the entity to which the session's transactions belong, as in Service Bus. The
-// connection's mutex guards it.
-type amqpSessionState struct {
+// amqpSessionTransactionState is what the links of one AMQP session share. It holds the session's first link,
+// because the entity of that link is the entity to which the session's transactions belong, as in Service
+// Bus. The connection's mutex guards it.
+type amqpSessionTransactionState struct {
 	coordinator bool
 	first       *amqp.Link // the first link to an entity; nil: there is none
 	entity      string     // of the first link, in lower case
@@ -42,10 +42,10 @@ type amqpSessionState struct {
 
 // groupOf returns the state that the links of l's session share, and creates it if necessary. The caller
 // holds the connection's mutex.
-func groupOf(l *amqp.Link) *amqpSessionState {
-	g, ok := l.Session().Own.(*amqpSessionState)
+func groupOf(l *amqp.Link) *amqpSessionTransactionState {
+	g, ok := l.Session().Own.(*amqpSessionTransactionState)
 	if !ok {
-		g = &amqpSessionState{}
+		g = &amqpSessionTransactionState{}
 		l.Session().Own = g
 	}
 	return g

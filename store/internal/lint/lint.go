@@ -11,8 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// LastViolation is the last write that broke a lint rule.
-type LastViolation struct {
+// LastViolatingWrite is the last write that broke a lint rule.
+type LastViolatingWrite struct {
 	Key value.Key   // key of the item
 	TTL ttl.Seconds // the item's own; ttl.Absent: it has none
 	At  int64       // _ts of the item
@@ -22,13 +22,13 @@ type LastViolation struct {
 type ViolationCount struct {
 	Rule  definition.BrokenLintRules // exactly one rule
 	Count uint64
-	Last  *LastViolation // nil if Count is 0
+	Last  *LastViolatingWrite // nil if Count is 0
 }
 
 // ViolationCounters counts, for each lint rule, the writes of a container that have broken it.
 type ViolationCounters [definition.LintRules]struct {
 	count atomic.Uint64
-	last  atomic.Pointer[LastViolation]
+	last  atomic.Pointer[LastViolatingWrite]
 }
 
 // Life returns the lint rules that an item breaks. def is the default time to live of its container, basis
@@ -68,7 +68,7 @@ func lintBase(v jsondoc.Value) definition.BrokenLintRules {
 
 // Note counts the rules that a write broke. It calls warn for each of them that should be logged now, with
 // the number of times that it has been broken.
-func (b *ViolationCounters) Note(found definition.BrokenLintRules, last *LastViolation,
+func (b *ViolationCounters) Note(found definition.BrokenLintRules, last *LastViolatingWrite,
 	warn func(rule definition.BrokenLintRules,
 		times uint64)) {
 	for i := range b {

@@ -39,7 +39,7 @@ func TestTTLLint(t *testing.T) {
 func TestNote(t *testing.T) {
 	var book ViolationCounters
 	lines := map[definition.BrokenLintRules][]uint64{}
-	last := &LastViolation{}
+	last := &LastViolatingWrite{}
 	for range 1000 {
 		book.Note(definition.LintOff|definition.LintNull, last, func(rule definition.BrokenLintRules,
 			times uint64) {

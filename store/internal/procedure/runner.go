@@ -41,17 +41,17 @@ func (x *ScriptRunner) Host(t ScriptTransaction, key definition.PartitionKey) *S
 }
 
 // Procedure returns the stored procedure with an id: a built-in one or one of the container.
-func (x *ScriptRunner) Procedure(id string) (resource.Resource, error) {
+func (x *ScriptRunner) Procedure(id string) (resource.UserOrScriptResource, error) {
 	if source, ok := script.SystemProcedure(id); ok {
 		body := jsondoc.StringValue(source).AppendJSON([]byte(`{"body":`))
-		return resource.Resource{ID: id, RID: id, Body: append(body, '}')}, nil
+		return resource.UserOrScriptResource{ID: id, RID: id, Body: append(body, '}')}, nil
 	}
 	return x.Resources(record.KindStoredProcedure).Read(id)
 }
 
 // Ready compiles a script. It fails with CodeForbidden if the script is blocked because it has exceeded
 // its limits several times.
-func (x *ScriptRunner) Ready(res *resource.Resource) error {
+func (x *ScriptRunner) Ready(res *resource.UserOrScriptResource) error {
 	if err := x.Violations.admit(scriptVersionOf(res), "resource"); err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (x *ScriptRunner) Ready(res *resource.Resource) error {
 
 // Run runs one script in a runtime of its own. Run sets the id and the source of p from res; the caller
 // sets the other fields.
-func (h *ScriptHost) Run(ctx context.Context, res *resource.Resource,
+func (h *ScriptHost) Run(ctx context.Context, res *resource.UserOrScriptResource,
 	p script.ProcedureOrTriggerCall) (out script.ProcedureOrTriggerResult,
 	err error) {
 	p.ID, p.Source = res.ID, scriptText(*res)

@@ -17,7 +17,9 @@ import (
 const ChargeScript = 1.0
 
 // Triggers holds the pre-trigger and the post-trigger that a write request names; either may be nil.
-type Triggers struct{ pre, post *resource.Resource }
+type Triggers struct {
+	pre, post *resource.UserOrScriptResource
+}
 
 // TriggersOf finds the triggers that a write names and returns CodeBadRequest if one does not apply to
 // the write. As in Cosmos DB, a trigger runs only if the request names it, and a request may name at most
@@ -30,7 +32,7 @@ func (x *ScriptRunner) TriggersOf(op value.Operation) (found Triggers, err error
 }
 
 func (x *ScriptRunner) trigger(op value.Operation, when string,
-	names []string) (*resource.Resource, error) {
+	names []string) (*resource.UserOrScriptResource, error) {
 	if len(names) == 0 {
 		return nil, nil
 	}

@@ -12,9 +12,13 @@ import (
 )
 
 // scriptText returns the JavaScript source of a script resource.
-func scriptText(r resource.Resource) string { return jsondoc.Of(r.Body).Member("body").Str() }
+func scriptText(r resource.UserOrScriptResource) string {
+	return jsondoc.Of(r.Body).Member("body").Str()
+}
 
-func scriptVersionOf(r *resource.Resource) scriptVersion { return scriptVersion{r.RID, r.ETag, r.ID} }
+func scriptVersionOf(r *resource.UserOrScriptResource) scriptVersion {
+	return scriptVersion{r.RID, r.ETag, r.ID}
+}
 
 // QueryUDFRuntime are the user defined functions of one run of a query. They share one runtime, which is
 // created at the first call, and one time limit.
@@ -28,7 +32,7 @@ type QueryUDFRuntime struct {
 // compiledFunction is a compiled user defined function with the duration of its longest call.
 type compiledFunction struct {
 	*script.Function
-	resource resource.Resource
+	resource resource.UserOrScriptResource
 	longest  time.Duration
 	err      error // error of the last call
 }

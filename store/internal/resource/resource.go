@@ -14,8 +14,9 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/value"
 )
 
-// Resource is one version of a small resource: a user, permission, client encryption key or script.
-type Resource struct {
+// UserOrScriptResource is one version of a small resource: a user, permission, client encryption key or
+// script.
+type UserOrScriptResource struct {
 	ID, RID   string
 	Self      string // the rid path, with its trailing slash
 	ETag      string // with its literal quotes
@@ -26,12 +27,12 @@ type Resource struct {
 	Body []byte
 }
 
-// ResourcesByFamily holds all small resources (users, permissions, client encryption keys, scripts) of a
-// catalog, by kind and owner. A family without an entry is empty.
-type ResourcesByFamily map[record.ResourceFamilyID]*record.OwnedResourcesOfKind
+// ResourcesByKindAndOwner holds all small resources (users, permissions, client encryption keys, scripts) of
+// a catalog, by kind and owner. A family without an entry is empty.
+type ResourcesByKindAndOwner map[record.ResourceFamilyID]*record.OwnedResourcesOfKind
 
 // Family returns the resources of one kind and owner, and creates their entry in the set if it is missing.
-func (s ResourcesByFamily) Family(f record.ResourceFamilyID) *record.OwnedResourcesOfKind {
+func (s ResourcesByKindAndOwner) Family(f record.ResourceFamilyID) *record.OwnedResourcesOfKind {
 	m := s[f]
 	if m == nil {
 		m = &record.OwnedResourcesOfKind{Names: make(map[string]*record.SmallResource)}
@@ -41,7 +42,7 @@ func (s ResourcesByFamily) Family(f record.ResourceFamilyID) *record.OwnedResour
 }
 
 // Find returns the resource of one kind and owner with an id, or nil.
-func (s ResourcesByFamily) Find(f record.ResourceFamilyID, id string) *record.SmallResource {
+func (s ResourcesByKindAndOwner) Find(f record.ResourceFamilyID, id string) *record.SmallResource {
 	if m := s[f]; m != nil {
 		return m.Names[id]
 	}
@@ -49,7 +50,7 @@ func (s ResourcesByFamily) Find(f record.ResourceFamilyID, id string) *record.Sm
 }
 
 // Members returns the resources of one kind and owner in order of creation.
-func (s ResourcesByFamily) Members(f record.ResourceFamilyID) []*record.SmallResource {
+func (s ResourcesByKindAndOwner) Members(f record.ResourceFamilyID) []*record.SmallResource {
 	if m := s[f]; m != nil {
 		return m.List
 	}
@@ -57,7 +58,7 @@ func (s ResourcesByFamily) Members(f record.ResourceFamilyID) []*record.SmallRes
 }
 
 // Forget removes all resources of the given kinds and owners from the set.
-func (s ResourcesByFamily) Forget(families []record.ResourceFamilyID) {
+func (s ResourcesByKindAndOwner) Forget(families []record.ResourceFamilyID) {
 	for _, f := range families {
 		delete(s, f)
 	}
@@ -69,8 +70,8 @@ type Catalog interface {
 	Unlock()
 	// Change changes records of the catalog in one transaction, durably. The caller holds Lock.
 	Change(ctx context.Context, fn func(*host.CatalogTxn) error) error
-	Resources() ResourcesByFamily // the caller holds Lock or Guard
-	Guard() *sync.RWMutex         // guards Resources; taken after Lock
+	Resources() ResourcesByKindAndOwner // the caller holds Lock or Guard
+	Guard() *sync.RWMutex               // guards Resources; taken after Lock
 }
 
 // ResourceOwner is the database or the container that resources belong to.
@@ -126,14 +127,14 @@ func (r ChildResources) find(id string) *record.SmallResource {
 }
 
 // List returns all resources in order of creation.
-func (r ChildResources) List() []Resource {
+func (r ChildResources) List() []UserOrScriptResource {
 	r.in.Guard().RLock()
 	defer r.in.Guard().RUnlock()
 	s := r.in.Resources()[r.family]
 	if s == nil {
 		return nil
 	}
-	list := make([]Resource, len(s.List))
+	list := make([]UserOrScriptResource, len(s.List))
 	for i, rec := range s.List {
 		list[i] = r.render(rec)
 	}
@@ -141,29 +142,29 @@ func (r ChildResources) List() []Resource {
 }
 
 // Read returns the resource with an id. It returns CodeNotFound if there is none.
-func (r ChildResources) Read(id string) (Resource, error) {
+func (r ChildResources) Read(id string) (UserOrScriptResource, error) {
 	r.in.Guard().RLock()
 	defer r.in.Guard().RUnlock()
 	rec := r.find(id)
 	if rec == nil {
-		return Resource{}, r.absent(id)
+		return UserOrScriptResource{}, r.absent(id)
 	}
 	return r.render(rec), nil
 }
 
 // ReadByRID returns the resource with a resource id. It returns CodeBadRequest if rid is not a valid rid
 // of this kind and owner, and CodeNotFound if there is no such resource.
-func (r ChildResources) ReadByRID(rid string) (Resource, error) {
+func (r ChildResources) ReadByRID(rid string) (UserOrScriptResource, error) {
 	b, ok := layout.ParseRID(rid, len(r.ridBytes(0)))
 	if !ok {
-		return Resource{}, value.BadRID(rid)
+		return UserOrScriptResource{}, value.BadRID(rid)
 	}
 	num := binary.BigEndian.Uint32(b[len(b)-4:])
 	if len(b) == 16 {
 		num = binary.LittleEndian.Uint32(b[8:])
 	}
 	if num&layout.CIDBit != 0 || layout.RIDText(r.ridBytes(num)) != rid { // otherwise it is a container's rid
-		return Resource{}, value.BadRID(rid)
+		return UserOrScriptResource{}, value.BadRID(rid)
 	}
 	r.in.Guard().RLock()
 	defer r.in.Guard().RUnlock()
@@ -172,15 +173,15 @@ func (r ChildResources) ReadByRID(rid string) (Resource, error) {
 			return r.render(s.List[i]), nil
 		}
 	}
-	return Resource{}, r.absent(rid)
+	return UserOrScriptResource{}, r.absent(rid)
 }
 
 func (r ChildResources) absent(id string) error {
 	return value.NotFound(record.Kinds[r.family.Kind].Word, id)
 }
 
-func (r ChildResources) render(rec *record.SmallResource) Resource {
-	return Resource{ID: rec.ID, RID: layout.RIDText(r.ridBytes(rec.Num)), Self: r.selfOf(rec.Num),
+func (r ChildResources) render(rec *record.SmallResource) UserOrScriptResource {
+	return UserOrScriptResource{ID: rec.ID, RID: layout.RIDText(r.ridBytes(rec.Num)), Self: r.selfOf(rec.Num),
 		ETag: layout.ETagText(r.of.Incarnation, 4,
 			rec.LSN), Timestamp: rec.TS, Created: rec.Created(), Body: rec.Body}
 }
@@ -209,13 +210,13 @@ func (r ChildResources) ridBytes(num uint32) []byte {
 // CodeConflict if the user already has one for the same resource. It returns CodeBadRequest for an invalid
 // body, CodeNotFound if a permission is for something that does not exist, and CodeOwnerNotFound if the
 // owner is gone.
-func (r ChildResources) Create(ctx context.Context, body []byte) (Resource, error) {
+func (r ChildResources) Create(ctx context.Context, body []byte) (UserOrScriptResource, error) {
 	return r.write(ctx, body, func(checkedBody) (*record.SmallResource, error) { return nil, nil })
 }
 
 // Upsert replaces the resource with the body's id, or creates it. o.IfMatch applies only to a replace.
 func (r ChildResources) Upsert(ctx context.Context, body []byte,
-	o value.WriteOptions) (res Resource, inserted bool, err error) {
+	o value.WriteOptions) (res UserOrScriptResource, inserted bool, err error) {
 	res, err = r.write(ctx, body, func(d checkedBody) (*record.SmallResource, error) {
 		old := r.find(d.id)
 		inserted = old == nil
@@ -231,7 +232,7 @@ func (r ChildResources) Upsert(ctx context.Context, body []byte,
 // CodePreconditionFailed if o.IfMatch is another etag. The body of a user or a permission may change the
 // id; Replace returns CodeConflict if the new id is taken.
 func (r ChildResources) Replace(ctx context.Context, id string, body []byte,
-	o value.WriteOptions) (Resource, error) {
+	o value.WriteOptions) (UserOrScriptResource, error) {
 	return r.write(ctx, body, func(d checkedBody) (*record.SmallResource, error) {
 		old := r.find(id)
 		if old == nil {
@@ -251,10 +252,10 @@ func (r ChildResources) Replace(ctx context.Context, id string, body []byte,
 // write stores a body. It calls replaced under the catalog's lock to get the record that the body replaces;
 // nil means that the record is new. write may call replaced more than once.
 func (r ChildResources) write(ctx context.Context, body []byte,
-	replaced func(checkedBody) (*record.SmallResource, error)) (res Resource, err error) {
+	replaced func(checkedBody) (*record.SmallResource, error)) (res UserOrScriptResource, err error) {
 	d, err := r.draft(ctx, body)
 	if err != nil {
-		return Resource{}, err
+		return UserOrScriptResource{}, err
 	}
 	err = host.RetryMoved(func() (err error) {
 		res, err = r.writeOnce(ctx, d, replaced)
@@ -264,14 +265,14 @@ func (r ChildResources) write(ctx context.Context, body []byte,
 }
 
 func (r ChildResources) writeOnce(ctx context.Context, d checkedBody,
-	replaced func(checkedBody) (*record.SmallResource, error)) (Resource, error) {
+	replaced func(checkedBody) (*record.SmallResource, error)) (UserOrScriptResource, error) {
 	if err := r.in.Lock(ctx); err != nil {
-		return Resource{}, err
+		return UserOrScriptResource{}, err
 	}
 	defer r.in.Unlock()
 	old, err := replaced(d)
 	if err != nil {
-		return Resource{}, err
+		return UserOrScriptResource{}, err
 	}
 	return r.put(ctx, old, d)
 }
@@ -310,16 +311,18 @@ func (r ChildResources) deleteOnce(ctx context.Context, id string, o value.Write
 
 // put stores a body that has passed its checks, in place of old, which is nil for a new record. The caller
 // holds the catalog's lock.
-func (r ChildResources) put(ctx context.Context, old *record.SmallResource, d checkedBody) (Resource, error) {
+func (r ChildResources) put(ctx context.Context, old *record.SmallResource,
+	d checkedBody) (UserOrScriptResource, error) {
 	if !r.of.Exists() {
-		return Resource{}, fault.New(fault.CodeOwnerNotFound, "What the "+record.Kinds[r.family.Kind].Word+
-			" belongs to does not exist any more.")
+		return UserOrScriptResource{}, fault.New(fault.CodeOwnerNotFound,
+			"What the "+record.Kinds[r.family.Kind].Word+
+				" belongs to does not exist any more.")
 	}
 	if taken := r.find(d.id); taken != nil && taken != old {
-		return Resource{}, value.AlreadyExists(record.Kinds[r.family.Kind].Word, d.id)
+		return UserOrScriptResource{}, value.AlreadyExists(record.Kinds[r.family.Kind].Word, d.id)
 	}
 	if err := r.checkSiblings(old, d); err != nil {
-		return Resource{}, err
+		return UserOrScriptResource{}, err
 	}
 	rec := &record.SmallResource{ID: d.id, Body: d.body}
 	err := r.in.Change(ctx, func(t *host.CatalogTxn) error {
@@ -333,7 +336,7 @@ func (r ChildResources) put(ctx context.Context, old *record.SmallResource, d ch
 		return nil
 	})
 	if err != nil {
-		return Resource{}, err
+		return UserOrScriptResource{}, err
 	}
 	r.in.Guard().Lock()
 	defer r.in.Guard().Unlock()
