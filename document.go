@@ -153,7 +153,7 @@ func (c *Container) write(ctx context.Context, kind store.OperationKind, documen
 }
 
 // idOf returns the id of the document of a write.
-func idOf(op store.Operation) string {
+func idOf(op store.ItemOperation) string {
 	if op.ID != "" {
 		return op.ID
 	}
@@ -163,7 +163,7 @@ func idOf(op store.Operation) string {
 // unmatched returns the error for the caller of a write of the given kind; op is the operation that was
 // executed, and err its error. If an Upsert with IfMatch was executed as a Replace, ErrNotFound becomes
 // ErrPreconditionFailed. All other errors stay as they are.
-func unmatched(kind store.OperationKind, op store.Operation, err error) error {
+func unmatched(kind store.OperationKind, op store.ItemOperation, err error) error {
 	if kind == op.Kind || fault.ErrorCode(err) != fault.CodeNotFound {
 		return err
 	}
@@ -181,12 +181,13 @@ func result(it store.Item, err error) Document {
 
 // operation returns a write of a whole document as a store operation. An Upsert with IfMatch becomes a
 // Replace, since it must not create a document; unmatched converts the error of this Replace.
-func operation(kind store.OperationKind, document any, opts []WriteOption) (op store.Operation, err error) {
+func operation(kind store.OperationKind, document any, opts []WriteOption) (op store.ItemOperation,
+	err error) {
 	w, err := writeOptions(opts)
 	if err != nil {
 		return op, err
 	}
-	op = store.Operation{Kind: kind, WriteOptions: w.WriteOptions}
+	op = store.ItemOperation{Kind: kind, WriteOptions: w.WriteOptions}
 	switch conditional := op.IfMatch != ""; {
 	case conditional && kind == store.OperationCreate:
 		return op, badRequest("a document that is created has no etag yet to match", nil)

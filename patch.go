@@ -50,7 +50,7 @@ func (tx *Tx) Patch(id string, operations []PatchOperation, opts ...WriteOption)
 }
 
 // patch returns a patch as a store operation.
-func patch(id string, operations []PatchOperation, opts []WriteOption) (op store.Operation, err error) {
+func patch(id string, operations []PatchOperation, opts []WriteOption) (op store.ItemOperation, err error) {
 	w, err := writeOptions(opts)
 	if err != nil {
 		return op, err
@@ -67,6 +67,6 @@ func patch(id string, operations []PatchOperation, opts []WriteOption) (op store
 	if err != nil {
 		return op, inputError(err)
 	}
-	return store.Operation{Kind: store.OperationPatch, ID: id, Patch: &store.Patch{Operations: p},
+	return store.ItemOperation{Kind: store.OperationPatch, ID: id, Patch: &store.Patch{Operations: p},
 		WriteOptions: w.WriteOptions}, nil
 }

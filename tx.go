@@ -73,7 +73,7 @@ func (tx *Tx) write(kind store.OperationKind, document any, opts []WriteOption) 
 
 // Read returns a document as the transaction sees it: see Container.Read.
 func (tx *Tx) Read(id string) (Document, error) {
-	r := tx.x.Do(store.Operation{Kind: store.OperationRead, ID: id})
+	r := tx.x.Do(store.ItemOperation{Kind: store.OperationRead, ID: id})
 	return result(r.Item, r.Err), tx.in.about(r.Err, tx.key, id)
 }
 
@@ -83,7 +83,7 @@ func (tx *Tx) Delete(id string, opts ...WriteOption) error {
 	if err != nil {
 		return err
 	}
-	r := tx.x.Do(store.Operation{Kind: store.OperationDelete, ID: id, WriteOptions: w.WriteOptions})
+	r := tx.x.Do(store.ItemOperation{Kind: store.OperationDelete, ID: id, WriteOptions: w.WriteOptions})
 	return tx.in.about(r.Err, tx.key, id)
 }
 

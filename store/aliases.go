@@ -69,16 +69,16 @@ func ParseImport(body []byte) (document []byte, o ImportTimestampOptions, err er
 
 // Operations, queries and their results.
 type (
-	Operation          = value.Operation
-	OperationKind      = value.OperationKind
-	OperationResult    = value.OperationResult
-	Patch              = value.Patch
-	QueryRequest       = value.QueryRequest
-	QueryPage          = value.QueryPage
-	CrossPartitionMode = value.CrossPartitionMode
-	Parameter          = value.QueryParameter
-	OrderValue         = value.OrderValue
-	ResumePosition     = value.ResumePosition
+	ItemOperation       = value.ItemOperation
+	OperationKind       = value.OperationKind
+	ItemOperationResult = value.ItemOperationResult
+	Patch               = value.Patch
+	QueryRequest        = value.QueryRequest
+	QueryPage           = value.QueryPage
+	CrossPartitionMode  = value.CrossPartitionMode
+	Parameter           = value.QueryParameter
+	OrderValue          = value.OrderValue
+	ResumePosition      = value.ResumePosition
 )
 
 // The kinds of operations, and whether a query may cross partitions.

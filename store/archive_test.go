@@ -193,7 +193,7 @@ func TestArchiveOfReplacedGhost(t *testing.T) {
 			return err
 		},
 		"batch": func(b *testStore) error {
-			r, _, err := b.c.Batch(b.ctx, pk("p"), []store.Operation{
+			r, _, err := b.c.Batch(b.ctx, pk("p"), []store.ItemOperation{
 				{Kind: store.OperationUpsert, Body: []byte(`{"id":"new","pk":"p","u":7}`)},
 				{Kind: store.OperationCreate, Body: []byte(`{"id":"a","pk":"p","u":2}`)},
 			}, store.BatchOptions{Atomic: true})
@@ -203,7 +203,7 @@ func TestArchiveOfReplacedGhost(t *testing.T) {
 			return err
 		},
 		"bulk": func(b *testStore) error {
-			r, _, err := b.c.Batch(b.ctx, pk("p"), []store.Operation{
+			r, _, err := b.c.Batch(b.ctx, pk("p"), []store.ItemOperation{
 				{Kind: store.OperationDelete, ID: "nobody"},
 				{Kind: store.OperationCreate, Body: []byte(`{"id":"a","pk":"p","u":2}`)},
 			}, store.BatchOptions{ContinueOnError: true})

@@ -47,7 +47,7 @@ type BatchOptions struct {
 type BatchResult struct {
 	// Results are the results of the operations, in their order. An operation that was not tried or was
 	// undone because another one failed has CodeFailedDependency.
-	Results []OperationResult
+	Results []ItemOperationResult
 	// Mixed reports whether an operation failed or returned CodeNotModified.
 	Mixed bool
 }
@@ -63,13 +63,13 @@ type BatchResult struct {
 //
 // pk is the partition key of the operations that have none. The receipt has the sum of the charges, and the
 // id and LSN of the partition range that was written or read last.
-func (c *Container) Batch(ctx context.Context, pk definition.PartitionKey, ops []Operation,
+func (c *Container) Batch(ctx context.Context, pk definition.PartitionKey, ops []ItemOperation,
 	o BatchOptions) (BatchResult, OperationReceipt, error) {
 	if err := c.checkBatch(ctx, pk, ops, o); err != nil {
 		return BatchResult{}, c.refused(), err
 	}
 	b := &batchExecution{c: c, o: o, ops: ops, list: make([]*transaction.PreparedOperation, len(ops)),
-		results: make([]OperationResult, len(ops))}
+		results: make([]ItemOperationResult, len(ops))}
 	b.receipt.Range, b.receipt.LSN = c.Position(o.Range)
 	if err := c.large(ctx, weightOfAll(ops), func() { b.prepare(ctx, pk) }); err != nil {
 		return BatchResult{}, c.refused(), err
@@ -89,7 +89,7 @@ func (c *Container) Batch(ctx context.Context, pk definition.PartitionKey, ops [
 
 // weightOfAll returns how long the documents and conditions of a batch take to parse, as the number of bytes
 // of JSON that would take as long.
-func weightOfAll(ops []Operation) (n int) {
+func weightOfAll(ops []ItemOperation) (n int) {
 	for i := range ops {
 		n += weightOfOperation(&ops[i])
 	}
@@ -97,7 +97,7 @@ func weightOfAll(ops []Operation) (n int) {
 }
 
 // checkBatch checks the batch as a whole, before its operations are checked one by one.
-func (c *Container) checkBatch(ctx context.Context, pk definition.PartitionKey, ops []Operation,
+func (c *Container) checkBatch(ctx context.Context, pk definition.PartitionKey, ops []ItemOperation,
 	o BatchOptions) error {
 	if len(ops) == 0 {
 		return fault.New(fault.CodeBadRequest, "Batch request has no operations.")
@@ -145,9 +145,9 @@ func (b *batchExecution) run(ctx context.Context) error {
 type batchExecution struct {
 	c       *Container
 	o       BatchOptions
-	ops     []Operation
+	ops     []ItemOperation
 	list    []*transaction.PreparedOperation // nil if results has the operation's error already
-	results []OperationResult
+	results []ItemOperationResult
 	receipt OperationReceipt
 	answer  int // bytes of the documents in the response so far
 }
@@ -199,7 +199,7 @@ func (b *batchExecution) admit(st *container.State, p *transaction.PreparedOpera
 
 // apply carries out the i-th operation in its transaction, which may run more than once. answer is the number
 // of bytes that the operations before it have added to the response; apply adds its own.
-func (b *batchExecution) apply(t *transaction.Tx, i int, answer *int) OperationResult {
+func (b *batchExecution) apply(t *transaction.Tx, i int, answer *int) ItemOperationResult {
 	p, op := b.list[i], &b.ops[i]
 	if err := t.Ctx.Err(); err != nil {
 		return value.Failed(classify.ToFault(err))
@@ -226,7 +226,7 @@ func (b *batchExecution) apply(t *transaction.Tx, i int, answer *int) OperationR
 // checkSession checks, if the batch reads anything, that each of its ranges has reached the LSN in the
 // client's session token.
 func (b *batchExecution) checkSession(ctx context.Context) error {
-	reads := func(op Operation) bool { return op.Kind == OperationRead }
+	reads := func(op ItemOperation) bool { return op.Kind == OperationRead }
 	if len(b.o.Session) == 0 || !slices.ContainsFunc(b.ops, reads) {
 		return nil
 	}
@@ -292,7 +292,7 @@ func (b *batchExecution) runAtomic(ctx context.Context) error {
 func (b *batchExecution) skip(first, culprit int) {
 	for i := first; i < len(b.results); i++ {
 		if i != culprit {
-			b.results[i] = OperationResult{Err: errFailedDependency}
+			b.results[i] = ItemOperationResult{Err: errFailedDependency}
 		}
 	}
 }

@@ -10,9 +10,9 @@ import (
 // be compared with those of BenchmarkCreate.
 func BenchmarkBulk(b *testing.B) {
 	_, c, _ := benchStore(b, 0)
-	ops := make([]Operation, b.N)
+	ops := make([]ItemOperation, b.N)
 	for i := range ops {
-		ops[i] = Operation{Kind: OperationCreate, Partition: benchKey(i).Partition, Body: benchBody(i)}
+		ops[i] = ItemOperation{Kind: OperationCreate, Partition: benchKey(i).Partition, Body: benchBody(i)}
 	}
 	b.ReportAllocs()
 	b.ResetTimer()

@@ -74,13 +74,13 @@ func TestAtomicBatchAfterCrash(t *testing.T) {
 // partition to n, and creates a third item if n is odd or deletes it if n is even.
 func crashBatch(ctx context.Context, c *store.Container, w, n int) error {
 	p := fmt.Sprint("w", w)
-	ops := []store.Operation{
+	ops := []store.ItemOperation{
 		{Kind: store.OperationUpsert, Body: fmt.Appendf(nil, `{"id":"a","pk":%q,"n":%d}`, p, n)},
 		{Kind: store.OperationCreate, Body: fmt.Appendf(nil, `{"id":"odd","pk":%q,"n":%d}`, p, n)},
 		{Kind: store.OperationUpsert, Body: fmt.Appendf(nil, `{"id":"b","pk":%q,"n":%d}`, p, n)},
 	}
 	if n%2 == 0 {
-		ops[1] = store.Operation{Kind: store.OperationDelete, ID: "odd"}
+		ops[1] = store.ItemOperation{Kind: store.OperationDelete, ID: "odd"}
 	}
 	out, _, err := c.Batch(ctx, pk(p), ops, store.BatchOptions{Atomic: true})
 	if err == nil && out.Mixed {

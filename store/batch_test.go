@@ -42,7 +42,7 @@ func (b *testStore) dump() string {
 }
 
 func (b *testStore) batch(key definition.PartitionKey, o store.BatchOptions,
-	ops ...store.Operation) store.BatchResult {
+	ops ...store.ItemOperation) store.BatchResult {
 	b.t.Helper()
 	out, _, err := b.c.Batch(b.ctx, key, ops, o)
 	if err != nil {
@@ -68,22 +68,22 @@ func codes(out store.BatchResult) string {
 	return strings.Join(list, ", ")
 }
 
-func op(kind store.OperationKind, id, body string) store.Operation {
-	return store.Operation{Kind: kind, ID: id, Body: []byte(body)}
+func op(kind store.OperationKind, id, body string) store.ItemOperation {
+	return store.ItemOperation{Kind: kind, ID: id, Body: []byte(body)}
 }
 
-func withIfMatch(o store.Operation, etag string) store.Operation {
+func withIfMatch(o store.ItemOperation, etag string) store.ItemOperation {
 	o.IfMatch = etag
 	return o
 }
 
-func withPartition(o store.Operation, key string) store.Operation {
+func withPartition(o store.ItemOperation, key string) store.ItemOperation {
 	o.Partition = pk(key)
 	return o
 }
 
-func withPatch(t testing.TB, id, operations string) store.Operation {
-	return store.Operation{Kind: store.OperationPatch, ID: id, Patch: patchOf(t, operations)}
+func withPatch(t testing.TB, id, operations string) store.ItemOperation {
+	return store.ItemOperation{Kind: store.OperationPatch, ID: id, Patch: patchOf(t, operations)}
 }
 
 // TestAtomicBatchRollsBack checks that an atomic batch changes nothing if any of its operations fails.
@@ -93,7 +93,7 @@ func TestAtomicBatchRollsBack(t *testing.T) {
 	defer b.close()
 	b.put(`{"id":"old","pk":"p","u":1,"n":1}`, `{"id":"gone","pk":"p","u":2}`, `{"id":"ghost","pk":"p","u":9,"ttl":1}`)
 	b.clock.Advance(2 * time.Second)
-	good := []store.Operation{
+	good := []store.ItemOperation{
 		op(store.OperationCreate, "", `{"id":"a","pk":"p","u":3}`),
 		op(store.OperationUpsert, "", `{"id":"old","pk":"p","u":4}`),
 		op(store.OperationDelete, "gone", ""),
@@ -103,7 +103,7 @@ func TestAtomicBatchRollsBack(t *testing.T) {
 		op(store.OperationReplace, "a", `{"id":"a","pk":"p","u":5}`),
 	}
 	for _, bad := range []struct {
-		op   store.Operation
+		op   store.ItemOperation
 		code fault.Code
 	}{
 		{op(store.OperationCreate, "", `{"id":"old","pk":"p","u":77}`), fault.CodeConflict},
@@ -121,15 +121,15 @@ func TestAtomicBatchRollsBack(t *testing.T) {
 		{op(store.OperationReplace, "old", `{"id":"holder","pk":"p"}`), fault.CodeConflict},
 		{op(store.OperationReplace, "nobody", `{"id":"young","pk":"p"}`), fault.CodeNotFound},
 		{op(store.OperationReplace, "old", `{"id":"","pk":"p"}`), fault.CodeBadRequest},
-		{store.Operation{Kind: store.OperationPatch, ID: "old"}, fault.CodeBadRequest},
-		{store.Operation{Kind: 99}, fault.CodeBadRequest},
+		{store.ItemOperation{Kind: store.OperationPatch, ID: "old"}, fault.CodeBadRequest},
+		{store.ItemOperation{Kind: 99}, fault.CodeBadRequest},
 		{withPatch(t, "old", `{"op":"remove","path":"/nothing"}`), fault.CodeBadRequest},
-		{store.Operation{Err: &fault.Error{Code: fault.CodeForbidden}}, fault.CodeForbidden},
+		{store.ItemOperation{Err: &fault.Error{Code: fault.CodeForbidden}}, fault.CodeForbidden},
 	} {
 		b.put(`{"id":"holder","pk":"p","u":"taken"}`)
 		before := b.dump()
 		for at := range len(good) + 1 {
-			ops := append(append(append([]store.Operation{}, good[:at]...), bad.op), good[at:]...)
+			ops := append(append(append([]store.ItemOperation{}, good[:at]...), bad.op), good[at:]...)
 			out := b.batch(pk("p"), store.BatchOptions{Atomic: true}, ops...)
 			for i, r := range out.Results {
 				want := fault.CodeFailedDependency
@@ -157,7 +157,7 @@ func TestAtomicBatch(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, "", 4)
 	defer b.close()
-	out, r, err := b.c.Batch(b.ctx, pk("p"), []store.Operation{
+	out, r, err := b.c.Batch(b.ctx, pk("p"), []store.ItemOperation{
 		op(store.OperationCreate, "", `{"id":"1","pk":"p","n":1}`),
 		op(store.OperationRead, "1", ""),
 		op(store.OperationUpsert, "", `{"id":"1","pk":"p","n":2}`),
@@ -213,7 +213,7 @@ func TestBulk(t *testing.T) {
 	for _, ranges := range []int{1, 5} {
 		b := newTestStore(t, "", ranges)
 		b.put(`{"id":"there","pk":"k0"}`)
-		var ops []store.Operation
+		var ops []store.ItemOperation
 		var want []string
 		for i := range 30 {
 			key := fmt.Sprintf("k%d", i%7)
@@ -260,7 +260,7 @@ func TestBatchIsRefused(t *testing.T) {
 	b := newTestStore(t, "", 2)
 	defer b.close()
 	one := op(store.OperationRead, "x", "")
-	many := make([]store.Operation, store.MaxBatchOperations+1)
+	many := make([]store.ItemOperation, store.MaxBatchOperations+1)
 	for i := range many {
 		many[i] = one
 	}
@@ -268,17 +268,22 @@ func TestBatchIsRefused(t *testing.T) {
 	ahead := []store.SessionTokenEntry{{Range: "0", LSN: 1 << 40}, {Range: "1", LSN: 1 << 40}}
 	for name, c := range map[string]struct {
 		key  definition.PartitionKey
-		ops  []store.Operation
+		ops  []store.ItemOperation
 		o    store.BatchOptions
 		code fault.Code
 	}{
-		"empty":         {pk("p"), nil, store.BatchOptions{Atomic: true}, fault.CodeBadRequest},
-		"too many":      {pk("p"), many, store.BatchOptions{Atomic: true}, fault.CodeBadRequest},
-		"too large":     {pk("p"), []store.Operation{big, big}, store.BatchOptions{Atomic: true}, fault.CodeTooLarge},
-		"no key":        {definition.PartitionKey{}, []store.Operation{one}, store.BatchOptions{Atomic: true}, fault.CodeBadRequest},
-		"another key":   {definition.NewPartitionKey(jsondoc.StringValue("p"), jsondoc.StringValue("q")), []store.Operation{one}, store.BatchOptions{Atomic: true}, fault.CodePartitionKeyMismatch},
-		"unknown range": {pk("p"), []store.Operation{one}, store.BatchOptions{Range: "77"}, fault.CodeRangeGone},
-		"ahead":         {pk("p"), []store.Operation{one}, store.BatchOptions{Atomic: true, Session: ahead}, fault.CodeSessionNotAvailable},
+		"empty":    {pk("p"), nil, store.BatchOptions{Atomic: true}, fault.CodeBadRequest},
+		"too many": {pk("p"), many, store.BatchOptions{Atomic: true}, fault.CodeBadRequest},
+		"too large": {pk("p"), []store.ItemOperation{big, big}, store.BatchOptions{Atomic: true},
+			fault.CodeTooLarge},
+		"no key": {definition.PartitionKey{}, []store.ItemOperation{one},
+			store.BatchOptions{Atomic: true}, fault.CodeBadRequest},
+		"another key": {definition.NewPartitionKey(jsondoc.StringValue("p"), jsondoc.StringValue("q")),
+			[]store.ItemOperation{one}, store.BatchOptions{Atomic: true}, fault.CodePartitionKeyMismatch},
+		"unknown range": {pk("p"), []store.ItemOperation{one}, store.BatchOptions{Range: "77"},
+			fault.CodeRangeGone},
+		"ahead": {pk("p"), []store.ItemOperation{one},
+			store.BatchOptions{Atomic: true, Session: ahead}, fault.CodeSessionNotAvailable},
 	} {
 		if _, _, err := b.c.Batch(b.ctx, c.key, c.ops, c.o); !is(err, c.code) {
 			t.Errorf("%s: %v", name, err)
@@ -286,10 +291,10 @@ func TestBatchIsRefused(t *testing.T) {
 	}
 	write := op(store.OperationUpsert, "", `{"id":"x","pk":"p"}`)
 	behind := store.BatchOptions{Atomic: true, Session: ahead}
-	if _, _, err := b.c.Batch(b.ctx, pk("p"), []store.Operation{write}, behind); err != nil {
+	if _, _, err := b.c.Batch(b.ctx, pk("p"), []store.ItemOperation{write}, behind); err != nil {
 		t.Errorf("a batch of writes alone looks at the session: %v", err)
 	}
-	mixed := []store.Operation{write, one}
+	mixed := []store.ItemOperation{write, one}
 	if _, _, err := b.c.Batch(b.ctx, pk("p"), mixed, behind); !is(err, fault.CodeSessionNotAvailable) {
 		t.Errorf("a batch that reads: %v", err)
 	}
@@ -304,7 +309,7 @@ func TestBulkOutsideOfItsRange(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, "", 4)
 	defer b.close()
-	var ops []store.Operation
+	var ops []store.ItemOperation
 	for i := range 40 {
 		ops = append(ops, op(store.OperationCreate, "", fmt.Sprintf(`{"id":"%d","pk":"k%d"}`, i, i)))
 	}
@@ -333,7 +338,7 @@ func TestBulkDuringSplits(t *testing.T) {
 	go func() {
 		defer close(done)
 		for round := range 30 {
-			var ops []store.Operation
+			var ops []store.ItemOperation
 			for i := range 60 {
 				ops = append(ops, op(store.OperationUpsert, "", fmt.Sprintf(`{"id":"%d","pk":"k%d","n":%d}`, i, i, round)))
 			}
@@ -362,7 +367,8 @@ func TestBatchResultSizeLimit(t *testing.T) {
 	before := b.dump()
 	read, incr := op(store.OperationRead, "big", ""), withPatch(t, "big", `{"op":"incr","path":"/n","value":1}`)
 	atomic, bulk := store.BatchOptions{Atomic: true}, store.BatchOptions{ContinueOnError: true}
-	for _, ops := range [][]store.Operation{{read, incr, read}, {read, read, read, incr, incr}, {incr, incr, incr}} {
+	for _, ops := range [][]store.ItemOperation{{read, incr, read}, {read, read, read, incr, incr},
+		{incr, incr, incr}} {
 		want := strings.Repeat("failed dependency, ", len(ops)-1) + "too large"
 		if got := codes(b.batch(pk("p"), atomic, ops...)); got != want {
 			t.Error(got)
@@ -380,7 +386,7 @@ func TestBatchResultSizeLimit(t *testing.T) {
 		t.Error(got)
 	}
 	// All of it exceeds what one transaction may write. In bulk that is nobody's fault.
-	many := make([]store.Operation, 20)
+	many := make([]store.ItemOperation, 20)
 	for i := range many {
 		many[i] = incr
 	}
@@ -405,7 +411,8 @@ func TestAtomicBatchIsolation(t *testing.T) {
 	for range 4 {
 		writers.Go(func() {
 			for i := range 25 {
-				ops := []store.Operation{withPatch(t, "a", `{"op":"incr","path":"/n","value":1}`), withPatch(t, "b", `{"op":"incr","path":"/n","value":-1}`)}
+				ops := []store.ItemOperation{withPatch(t, "a", `{"op":"incr","path":"/n","value":1}`),
+					withPatch(t, "b", `{"op":"incr","path":"/n","value":-1}`)}
 				if i%3 == 0 {
 					ops = append(ops, op(store.OperationDelete, "nobody", ""))
 				}

@@ -232,7 +232,7 @@ func TestWritesDuringPatchCondition(t *testing.T) {
 	b := newTestStore(t, "", 1)
 	defer b.close()
 	b.put(many())
-	set := store.Operation{Kind: store.OperationPatch, ID: "many",
+	set := store.ItemOperation{Kind: store.OperationPatch, ID: "many",
 		Patch: patchOf(t, `{"op":"set","path":"/v","value":1}`)}
 	set.Patch.Condition = "FROM c WHERE EXISTS(SELECT VALUE 1 " + endlessJoin + ")"
 	key := definition.NewPartitionKey(jsondoc.StringValue("a"))
@@ -243,7 +243,7 @@ func TestWritesDuringPatchCondition(t *testing.T) {
 			return err
 		},
 		"atomic": func(ctx context.Context) error {
-			_, _, err := b.c.Batch(ctx, key, []store.Operation{set}, store.BatchOptions{Atomic: true})
+			_, _, err := b.c.Batch(ctx, key, []store.ItemOperation{set}, store.BatchOptions{Atomic: true})
 			return err
 		},
 		"triggers": func(ctx context.Context) error {
@@ -252,7 +252,7 @@ func TestWritesDuringPatchCondition(t *testing.T) {
 			return err
 		},
 		"bulk": func(ctx context.Context) error {
-			done, _, err := b.c.Batch(ctx, key, []store.Operation{set},
+			done, _, err := b.c.Batch(ctx, key, []store.ItemOperation{set},
 				store.BatchOptions{ContinueOnError: true})
 			if err == nil {
 				err = done.Results[0].Err

@@ -204,11 +204,11 @@ func (w *feedRig) item(k metamorphic.ItemKey, n int) feedModelItem {
 func (w *feedRig) put(k metamorphic.ItemKey, n, several int) {
 	var keys []metamorphic.ItemKey
 	var items []feedModelItem
-	var ops []store.Operation
+	var ops []store.ItemOperation
 	for range several {
 		it := w.item(k, n)
 		keys, items = append(keys, k), append(items, it)
-		ops = append(ops, store.Operation{Kind: store.OperationUpsert, Body: []byte(it.body)})
+		ops = append(ops, store.ItemOperation{Kind: store.OperationUpsert, Body: []byte(it.body)})
 		k.ID = w.key().ID
 	}
 	out, receipt, err := w.c.Batch(w.ctx, pk(k.Partition), ops, store.BatchOptions{Atomic: true})

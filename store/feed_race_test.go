@@ -193,9 +193,9 @@ func writeSomething(ctx context.Context, r *rand.Rand, db *store.DB, c *store.Co
 			err = nil
 		}
 	case 5:
-		var ops []store.Operation
+		var ops []store.ItemOperation
 		for range 2 + r.IntN(3) {
-			ops = append(ops, store.Operation{Kind: store.OperationUpsert, Body: body()})
+			ops = append(ops, store.ItemOperation{Kind: store.OperationUpsert, Body: body()})
 		}
 		_, _, err = c.Batch(ctx, key, ops, store.BatchOptions{Atomic: true})
 	case 6:

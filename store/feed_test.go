@@ -30,9 +30,9 @@ func TestFeedPagesEndWithTransactions(t *testing.T) {
 	}
 	batch := func(ids string) {
 		t.Helper()
-		var ops []store.Operation
+		var ops []store.ItemOperation
 		for _, id := range strings.Fields(ids) {
-			ops = append(ops, store.Operation{Kind: store.OperationUpsert,
+			ops = append(ops, store.ItemOperation{Kind: store.OperationUpsert,
 				Body: []byte(`{"id":"` + id + `","pk":"p"}`)})
 		}
 		if out, _, err := b.c.Batch(b.ctx, pk("p"), ops, store.BatchOptions{Atomic: true}); err != nil ||

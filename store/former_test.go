@@ -33,7 +33,7 @@ func TestFormerRanges(t *testing.T) {
 			t.Fatal(err)
 		}
 		var want []string
-		var ops []store.Operation
+		var ops []store.ItemOperation
 		for i := range 20 {
 			id := fmt.Sprintf("%02d", i)
 			body := fmt.Appendf(nil, `{"id":%q,"pk":%q}`, id, id)
@@ -41,7 +41,7 @@ func TestFormerRanges(t *testing.T) {
 				t.Fatal(err)
 			}
 			want = append(want, id)
-			ops = append(ops, store.Operation{Kind: store.OperationRead, Partition: pk(id), ID: id})
+			ops = append(ops, store.ItemOperation{Kind: store.OperationRead, Partition: pk(id), ID: id})
 		}
 		var listed, changed, found, ordered, read []string
 		ids := func(to *[]string, rows ...[]byte) {

@@ -71,7 +71,8 @@ func TestAutoDeleteOnIdle(t *testing.T) {
 		"tombstone": func(b *testStore) error { _, err := b.c.DeletePartition(b.ctx, pk("q")); return err },
 		"lease":     func(b *testStore) error { _, err := b.c.Lease(b.ctx, pk("p"), "a", 5); return err },
 		"batch": func(b *testStore) error {
-			_, _, err := b.c.Batch(b.ctx, pk("p"), []store.Operation{{Kind: store.OperationRead, ID: "a"}},
+			_, _, err := b.c.Batch(b.ctx, pk("p"), []store.ItemOperation{{Kind: store.OperationRead,
+				ID: "a"}},
 				store.BatchOptions{})
 			return err
 		},

@@ -59,7 +59,7 @@ func (c *Container) ReleaseLease(ctx context.Context, pk definition.PartitionKey
 // called with the current second. 0 ends the suspension.
 func (c *Container) lease(ctx context.Context, pk definition.PartitionKey, id string,
 	until func(now int64) int64) error {
-	p, err := c.items.Address(c.state.Load(), pk, Operation{Kind: OperationRead, ID: id})
+	p, err := c.items.Address(c.state.Load(), pk, ItemOperation{Kind: OperationRead, ID: id})
 	if err != nil {
 		return err
 	}

@@ -85,7 +85,7 @@ func TestLint(t *testing.T) {
 	if err != nil || r.Lint != definition.LintMilliseconds {
 		t.Errorf("patch of %s: %v, %v", it.ID(), r.Lint, err)
 	}
-	_, r, err = b.c.Batch(b.ctx, pk("p"), []store.Operation{
+	_, r, err = b.c.Batch(b.ctx, pk("p"), []store.ItemOperation{
 		{Kind: store.OperationCreate, Body: []byte(`{"id":"x","pk":"p","ttl":86400000}`)},
 		{Kind: store.OperationCreate, Body: []byte(`{"id":"y","pk":"p","ttl":315360001}`)},
 	}, store.BatchOptions{})

@@ -42,8 +42,8 @@ type itemList []Item
 func (l *itemList) Reset()      { *l = nil }
 func (l *itemList) Add(it Item) { *l = append(*l, it.Clone()) }
 
-// ListTo is List with a page whose items are passed to a sink instead of being copied. The sink must not call
-// the store. It has received items also if ListTo fails.
+// ListTo is like List, but passes the items of the page to a sink instead of copying them. The sink must not
+// call the store. If ListTo fails, the sink may have received some items.
 func (c *Container) ListTo(ctx context.Context, o ListOptions,
 	sink ItemSink) (Page, OperationReceipt, error) {
 	c.beginUse()

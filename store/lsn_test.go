@@ -94,7 +94,7 @@ func TestOneLSNForABatch(t *testing.T) {
 	defer b.close()
 	b.doc("first", 0)
 	_, before := b.c.Position("")
-	var ops []store.Operation
+	var ops []store.ItemOperation
 	for i := range 5 {
 		ops = append(ops, op(store.OperationCreate, "", fmt.Sprintf(`{"id":"%d","pk":"p"}`, i)))
 	}
@@ -145,7 +145,7 @@ func TestVersionsOfOneBatch(t *testing.T) {
 	defer b.close()
 	ghost := b.doc("a", 1)
 	b.pass(1)
-	_, receipt, err := b.c.Batch(b.ctx, pk("p"), []store.Operation{
+	_, receipt, err := b.c.Batch(b.ctx, pk("p"), []store.ItemOperation{
 		op(store.OperationCreate, "", `{"id":"a","pk":"p","n":1}`), // where the ghost was
 		op(store.OperationUpsert, "", `{"id":"a","pk":"p","n":2}`),
 		op(store.OperationDelete, "a", ""),

@@ -63,7 +63,8 @@ func TestTTLCeilingOfRetriedTransaction(t *testing.T) {
 		t.Fatal(err)
 	}
 	pk := definition.NewPartitionKey(jsondoc.StringValue("a"))
-	p, err := g.c.prepare(pk, Operation{Kind: OperationUpsert, Body: []byte(`{"id":"1","pk":"a","ttl":500}`)})
+	p, err := g.c.prepare(pk, ItemOperation{Kind: OperationUpsert,
+		Body: []byte(`{"id":"1","pk":"a","ttl":500}`)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ import (
 // system property, or if the resulting document could not be stored.
 func (c *Container) Patch(ctx context.Context, pk definition.PartitionKey, id string, p Patch,
 	o WriteOptions) (Item, OperationReceipt, error) {
-	return c.write(ctx, pk, Operation{Kind: OperationPatch, ID: id, Patch: &p, WriteOptions: o})
+	return c.write(ctx, pk, ItemOperation{Kind: OperationPatch, ID: id, Patch: &p, WriteOptions: o})
 }
 
 // maxCondition is the time limit of a patch's condition when it is evaluated before the transaction begins,

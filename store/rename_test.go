@@ -118,7 +118,7 @@ func TestRenameInBatch(t *testing.T) {
 		b.write("a", "")
 		o := store.BatchOptions{Atomic: atomic, ContinueOnError: !atomic}
 		rename := op(store.OperationReplace, "a", string(body("b", "")))
-		read := func(id string) store.Operation { return op(store.OperationRead, id, "") }
+		read := func(id string) store.ItemOperation { return op(store.OperationRead, id, "") }
 		if atomic {
 			b.batch(pk("x"), o, rename, op(store.OperationDelete, "none", ""))
 			if _, err := b.read("a"); err != nil {

@@ -119,7 +119,7 @@ func IsSystemProcedure(id string) bool {
 
 // write carries out one operation in its own transaction, with the triggers that it names.
 func (c *Container) write(ctx context.Context, pk definition.PartitionKey,
-	op Operation) (Item, OperationReceipt, error) {
+	op ItemOperation) (Item, OperationReceipt, error) {
 	if len(op.PreTriggers)+len(op.PostTriggers) > 0 {
 		return c.writeTriggered(ctx, pk, op)
 	}
@@ -130,7 +130,7 @@ func (c *Container) write(ctx context.Context, pk definition.PartitionKey,
 // the document of the request, so the document is checked after it has run. A replace whose document cannot
 // be parsed fails without running any trigger.
 func (c *Container) writeTriggered(ctx context.Context, pk definition.PartitionKey,
-	op Operation) (Item, OperationReceipt, error) {
+	op ItemOperation) (Item, OperationReceipt, error) {
 	if err := c.ds.catchUp(ctx); err != nil {
 		return Item{}, c.refused(), err
 	}
@@ -154,7 +154,7 @@ func (c *Container) writeTriggered(ctx context.Context, pk definition.PartitionK
 			return Item{}, c.refused(), err
 		}
 	}
-	var done OperationResult
+	var done ItemOperationResult
 	var reply []byte
 	var charge float64
 	var r OperationReceipt
@@ -203,7 +203,7 @@ func (x *scriptTransaction) Container() (self, alt, usage string) {
 }
 
 // Apply carries out one operation in the transaction.
-func (x *scriptTransaction) Apply(key definition.PartitionKey, op Operation) OperationResult {
+func (x *scriptTransaction) Apply(key definition.PartitionKey, op ItemOperation) ItemOperationResult {
 	if op.Kind == OperationPatch && x.patch != nil {
 		return x.t.Apply(x.patch)
 	}

@@ -161,7 +161,7 @@ func TestBatchOfARecreatedContainer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ops := []store.Operation{{Kind: store.OperationUpsert, Body: []byte(`{"id":"1","pk":"p"}`)},
+	ops := []store.ItemOperation{{Kind: store.OperationUpsert, Body: []byte(`{"id":"1","pk":"p"}`)},
 		{Kind: store.OperationRead, ID: "1"}}
 	for _, o := range []store.BatchOptions{{}, {ContinueOnError: true}, {Atomic: true}} {
 		if _, _, err := b.c.Batch(b.ctx, key, ops, o); !is(err, fault.CodeOwnerNotFound) {

@@ -238,7 +238,7 @@ func TestWritesWaitForSplitOfAnotherServer(t *testing.T) {
 	waits := map[string]func() error{
 		"batch": func() error {
 			_, _, err := b.c.Batch(b.ctx, pk("batch"),
-				[]store.Operation{{Kind: store.OperationCreate, Body: []byte(`{"id":"1","pk":"batch"}`)}},
+				[]store.ItemOperation{{Kind: store.OperationCreate, Body: []byte(`{"id":"1","pk":"batch"}`)}},
 				store.BatchOptions{})
 			return err
 		},

@@ -36,7 +36,7 @@ func TestCeiling(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, _, err := b.c.Batch(b.ctx, pk("p"), []store.Operation{
+	out, _, err := b.c.Batch(b.ctx, pk("p"), []store.ItemOperation{
 		{Kind: store.OperationCreate,
 			Body: []byte(`{"id":"batch","pk":"p","ttl":2147483647,"a":{"ttl":99}}`)},
 		{Kind: store.OperationCreate, Body: []byte(`{"id":"patch","pk":"p"}`)},

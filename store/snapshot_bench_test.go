@@ -83,13 +83,13 @@ func loaded(b *testing.B, where string, docs int) *store.DB {
 		b.Fatal(err)
 	}
 	for done := 0; done < docs; done += 100 {
-		var ops []store.Operation
+		var ops []store.ItemOperation
 		for i := done; i < done+100; i++ {
 			body := fmt.Sprintf(`{"id":"%d","pk":"%d"`, i, done)
 			for f := range 10 {
 				body += fmt.Sprintf(`,"field%d":"%s%d"`, f, strings.Repeat("x", 10), i*f)
 			}
-			ops = append(ops, store.Operation{Kind: store.OperationCreate, Body: []byte(body + "}")})
+			ops = append(ops, store.ItemOperation{Kind: store.OperationCreate, Body: []byte(body + "}")})
 		}
 		pk := definition.NewPartitionKey(jsondoc.StringValue(fmt.Sprint(done)))
 		if _, _, err := c.Batch(ctx, pk, ops, store.BatchOptions{Atomic: true}); err != nil {

@@ -441,9 +441,10 @@ func (b *testStore) pair(v string) error {
 	if err != nil {
 		return err
 	}
-	ops := []store.Operation{}
+	ops := []store.ItemOperation{}
 	for _, id := range []string{"x", "y"} {
-		ops = append(ops, store.Operation{Kind: store.OperationUpsert, Body: []byte(`{"id":"` + id + `","pk":"p","v":"` + v + `"}`)})
+		ops = append(ops, store.ItemOperation{Kind: store.OperationUpsert,
+			Body: []byte(`{"id":"` + id + `","pk":"p","v":"` + v + `"}`)})
 	}
 	_, _, err = c.Batch(b.ctx, pk("p"), ops, store.BatchOptions{Atomic: true})
 	return err

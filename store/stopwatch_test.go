@@ -49,10 +49,10 @@ func expiredItems(t *testing.T, limit time.Duration) (*testStore, *steppingClock
 	t.Cleanup(b.close)
 	b.put(`{"id":"first","pk":"a","n":1}`)
 	for n := 0; n < dead; {
-		var ops []store.Operation
+		var ops []store.ItemOperation
 		for range store.MaxBatchOperations {
 			body := fmt.Appendf(nil, `{"id":"%d","pk":"a","n":1,"s":"x","ttl":10}`, n)
-			ops = append(ops, store.Operation{Kind: store.OperationCreate, Body: body, NoContent: true})
+			ops = append(ops, store.ItemOperation{Kind: store.OperationCreate, Body: body, NoContent: true})
 			n++
 		}
 		for _, r := range b.batch(pk("a"), store.BatchOptions{Atomic: true}, ops...).Results {

@@ -110,7 +110,7 @@ func (x *Transaction) run(cancel context.CancelFunc, fn func(*Transaction) error
 }
 
 // Do carries out one operation. It does not run triggers.
-func (x *Transaction) Do(op Operation) OperationResult {
+func (x *Transaction) Do(op ItemOperation) ItemOperationResult {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if err := x.halted(); err != nil {

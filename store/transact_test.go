@@ -19,7 +19,7 @@ var errMine = errors.New("the function's own error")
 
 func create(x *store.Transaction, id string) error {
 	body := fmt.Sprintf(`{"id": %q, "pk": "p"}`, id)
-	return x.Do(store.Operation{Kind: store.OperationCreate, Body: []byte(body)}).Err
+	return x.Do(store.ItemOperation{Kind: store.OperationCreate, Body: []byte(body)}).Err
 }
 
 func (b *testStore) transact(fn func(*store.Transaction) error) error {
@@ -57,7 +57,7 @@ func TestTransact(t *testing.T) {
 		if page, err := x.Query(q); err != nil || string(page.Rows[0]) != "150" {
 			t.Errorf("it sees %s of its own, %v", page.Rows, err)
 		}
-		return x.Do(store.Operation{Kind: store.OperationDelete, ID: "0"}).Err
+		return x.Do(store.ItemOperation{Kind: store.OperationDelete, ID: "0"}).Err
 	})
 	if err != nil || b.count() != "149" {
 		t.Errorf("%s documents, %v", b.count(), err)
@@ -88,7 +88,7 @@ func TestTransactRefuses(t *testing.T) {
 	var kept *store.Transaction
 	err := b.transact(func(x *store.Transaction) error {
 		kept = x
-		for _, op := range []store.Operation{
+		for _, op := range []store.ItemOperation{
 			{Kind: store.OperationCreate, Body: []byte(`{"id": "a", "pk": "q"}`)},
 			{Kind: store.OperationRead, ID: "a", Partition: pk("q")},
 			{Kind: store.OperationCreate, Body: []byte(`{"id": `)},
@@ -114,7 +114,8 @@ func TestTransactRefuses(t *testing.T) {
 		large := strings.Repeat("x", 1<<20)
 		for i := range 40 {
 			text := fmt.Sprintf(`{"id": "%d", "pk": "p", "s": "%s"}`, i, large)
-			if err := x.Do(store.Operation{Kind: store.OperationCreate, Body: []byte(text)}).Err; err != nil {
+			if err := x.Do(store.ItemOperation{Kind: store.OperationCreate,
+				Body: []byte(text)}).Err; err != nil {
 				return err
 			}
 		}

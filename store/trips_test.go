@@ -254,11 +254,11 @@ func (tr *operationRoundTripCounter) many() {
 		_, err := b.db.SweepNow(b.ctx)
 		return err
 	})
-	ops := make([]store.Operation, store.MaxBatchOperations)
+	ops := make([]store.ItemOperation, store.MaxBatchOperations)
 	for _, again := range []string{"new", "old"} {
 		for i := range ops {
 			body := fmt.Appendf(nil, `{"id":"b%d","pk":"p0","n":1,"is":"%s"}`, i, again)
-			ops[i] = store.Operation{Kind: store.OperationUpsert, Body: body}
+			ops[i] = store.ItemOperation{Kind: store.OperationUpsert, Body: body}
 		}
 		tr.row("batch of 100, "+again, func() error {
 			_, _, err := b.c.Batch(b.ctx, pk("p0"), ops, store.BatchOptions{Atomic: true})

@@ -293,10 +293,10 @@ func (g *expiryBoundaryTestRead) follow(at *store.ChangesStart, mode store.Chang
 // batch reads items by a batch and checks the results: an item of one partition if atomic, or else all
 // items of the partition, or of all partitions if partition is negative.
 func (g *expiryBoundaryTestRead) batch(partition int, atomic bool) error {
-	var ops []store.Operation
+	var ops []store.ItemOperation
 	for i := range g.y.plots {
 		if p := &g.y.plots[i]; partition < 0 || i%partitions == partition {
-			ops = append(ops, store.Operation{Kind: store.OperationRead, ID: p.id,
+			ops = append(ops, store.ItemOperation{Kind: store.OperationRead, ID: p.id,
 				Partition: pk(p.partition)})
 		}
 	}

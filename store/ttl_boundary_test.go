@@ -208,8 +208,8 @@ func (y *expiryBoundaryRig) use(r *rand.Rand, p *expiryBoundaryKey) {
 		found = err == nil
 	case metamorphic.Batch:
 		var out store.BatchResult
-		op := store.Operation{Kind: store.OperationUpsert, ID: p.id, Body: body}
-		if out, _, err = y.c.Batch(y.ctx, pk(p.partition), []store.Operation{op},
+		op := store.ItemOperation{Kind: store.OperationUpsert, ID: p.id, Body: body}
+		if out, _, err = y.c.Batch(y.ctx, pk(p.partition), []store.ItemOperation{op},
 			store.BatchOptions{Atomic: true}); err == nil {
 			it, err, found = out.Results[0].Item, out.Results[0].Err, !out.Results[0].Inserted
 		}

@@ -82,7 +82,7 @@ func (h *expiredItem) none(text string) error {
 // batch runs an atomic batch that includes an operation of the given kind on the expired item. It checks
 // that nothing takes effect, and returns the operation's error.
 func (h *expiredItem) batch(kind store.OperationKind) error {
-	ops := []store.Operation{{Kind: store.OperationCreate, ID: "other", Body: h.body("other", "else")},
+	ops := []store.ItemOperation{{Kind: store.OperationCreate, ID: "other", Body: h.body("other", "else")},
 		{Kind: kind, ID: "ghost", Body: h.body("ghost", "taken")},
 		{Kind: store.OperationRead, ID: "other"}}
 	if kind == store.OperationPatch {
@@ -279,7 +279,7 @@ var refreshes = []struct {
 		return err
 	}},
 	{"batch with a read", false, func(h *expiredItem) error {
-		_, _, err := h.c.Batch(h.ctx, h.pk, []store.Operation{{Kind: store.OperationRead, ID: "ghost"}},
+		_, _, err := h.c.Batch(h.ctx, h.pk, []store.ItemOperation{{Kind: store.OperationRead, ID: "ghost"}},
 			store.BatchOptions{Atomic: true})
 		return err
 	}},
@@ -306,7 +306,7 @@ func (h *expiredItem) query() ([][]byte, error) {
 }
 
 func (h *expiredItem) within(atomic bool) error {
-	ops := []store.Operation{{Kind: store.OperationReplace, ID: "ghost", Partition: h.pk,
+	ops := []store.ItemOperation{{Kind: store.OperationReplace, ID: "ghost", Partition: h.pk,
 		Body: h.body("ghost", "taken")}}
 	out, _, err := h.c.Batch(h.ctx, h.pk, ops, store.BatchOptions{Atomic: atomic})
 	if err == nil {

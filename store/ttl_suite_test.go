@@ -205,7 +205,7 @@ func TestTTLRefused(t *testing.T) {
 			"false", "{}", "[1]"} {
 			fresh, old := []byte(`{"id":"new","pk":"x","ttl":`+token+
 				`}`), []byte(`{"id":"old","pk":"x","ttl":`+token+`}`)
-			ops := []store.Operation{{Kind: store.OperationCreate, ID: "first",
+			ops := []store.ItemOperation{{Kind: store.OperationCreate, ID: "first",
 				Body: []byte(`{"id":"first","pk":"x"}`)}, {
 				Kind: store.OperationCreate, ID: "new", Body: fresh}}
 			for verb, do := range map[string]func() error{

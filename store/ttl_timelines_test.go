@@ -335,12 +335,12 @@ func outcome(err error) (string, error) {
 }
 
 func (s *timelineRig) batch(e metamorphic.TimelineOperation) (string, error) {
-	ops := make([]store.Operation, len(e.Batch))
+	ops := make([]store.ItemOperation, len(e.Batch))
 	kinds := map[string]store.OperationKind{metamorphic.Create: store.OperationCreate,
 		metamorphic.Upsert:  store.OperationUpsert,
 		metamorphic.Replace: store.OperationReplace, metamorphic.Patch: store.OperationPatch, metamorphic.Delete: store.OperationDelete, metamorphic.Read: store.OperationRead}
 	for i, b := range e.Batch {
-		ops[i] = store.Operation{Kind: kinds[b.Verb], ID: b.ID, Partition: pk(b.Partition),
+		ops[i] = store.ItemOperation{Kind: kinds[b.Verb], ID: b.ID, Partition: pk(b.Partition),
 			Body: document(b, s.began)}
 		if b.Verb == metamorphic.Patch {
 			p := patchTo(s.t, b, s.began)
@@ -351,7 +351,7 @@ func (s *timelineRig) batch(e metamorphic.TimelineOperation) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	failed := slices.IndexFunc(out.Results, func(r store.OperationResult) bool {
+	failed := slices.IndexFunc(out.Results, func(r store.ItemOperationResult) bool {
 		return r.Err != nil && !is(r.Err, fault.CodeFailedDependency)
 	})
 	if failed < 0 {

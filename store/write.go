@@ -83,7 +83,7 @@ func (c *Container) tryUpdate(ctx context.Context, p transaction.EncodedItemKey,
 
 // writeOne carries out one operation in its own transaction, without triggers.
 func (c *Container) writeOne(ctx context.Context, pk definition.PartitionKey,
-	op Operation) (Item, OperationReceipt, error) {
+	op ItemOperation) (Item, OperationReceipt, error) {
 	var p *transaction.PreparedOperation
 	var err error
 	if late := c.large(ctx, weightOfOperation(&op), func() { p, err = c.prepare(pk, op) }); late != nil {
@@ -92,7 +92,7 @@ func (c *Container) writeOne(ctx context.Context, pk definition.PartitionKey,
 	if err != nil {
 		return Item{}, c.refused(), err
 	}
-	var out OperationResult
+	var out ItemOperationResult
 	r, err := c.updateConditional(ctx, p.EncodedItemKey, []*transaction.PreparedOperation{p},
 		func(t *transaction.Tx) error {
 			out = t.Apply(p)
@@ -110,14 +110,14 @@ func (c *Container) writeOne(ctx context.Context, pk definition.PartitionKey,
 // that Cosmos DB refuses. The id and the unique keys of an expired item are free.
 func (c *Container) Create(ctx context.Context, pk definition.PartitionKey, body []byte,
 	o WriteOptions) (Item, OperationReceipt, error) {
-	return c.write(ctx, pk, Operation{Kind: OperationCreate, Body: body, WriteOptions: o})
+	return c.write(ctx, pk, ItemOperation{Kind: OperationCreate, Body: body, WriteOptions: o})
 }
 
 // Upsert replaces the item with the document's id and partition key, or creates it; OperationReceipt.Inserted
 // reports which.
 func (c *Container) Upsert(ctx context.Context, pk definition.PartitionKey, body []byte,
 	o WriteOptions) (Item, OperationReceipt, error) {
-	return c.write(ctx, pk, Operation{Kind: OperationUpsert, Body: body, WriteOptions: o})
+	return c.write(ctx, pk, ItemOperation{Kind: OperationUpsert, Body: body, WriteOptions: o})
 }
 
 // Replace stores a new version of a live item. It fails with CodeNotFound if there is none, and with
@@ -126,14 +126,14 @@ func (c *Container) Upsert(ctx context.Context, pk definition.PartitionKey, body
 // cannot change: CodePartitionKeyMismatch.
 func (c *Container) Replace(ctx context.Context, pk definition.PartitionKey, id string, body []byte,
 	o WriteOptions) (Item, OperationReceipt, error) {
-	return c.write(ctx, pk, Operation{Kind: OperationReplace, ID: id, Body: body, WriteOptions: o})
+	return c.write(ctx, pk, ItemOperation{Kind: OperationReplace, ID: id, Body: body, WriteOptions: o})
 }
 
 // Delete removes a live item. It fails with CodeNotFound if there is none, and with CodePreconditionFailed
 // if o.IfMatch is another version's etag.
 func (c *Container) Delete(ctx context.Context, pk definition.PartitionKey, id string,
 	o WriteOptions) (OperationReceipt, error) {
-	_, r, err := c.write(ctx, pk, Operation{Kind: OperationDelete, ID: id, WriteOptions: o})
+	_, r, err := c.write(ctx, pk, ItemOperation{Kind: OperationDelete, ID: id, WriteOptions: o})
 	return r, err
 }
 
@@ -173,7 +173,7 @@ func (c *Container) committed(t *transaction.Tx) (broken definition.BrokenLintRu
 
 // prepare checks an operation against the current state.
 func (c *Container) prepare(pk definition.PartitionKey,
-	op Operation) (*transaction.PreparedOperation, error) {
+	op ItemOperation) (*transaction.PreparedOperation, error) {
 	return c.items.Prepare(c.state.Load(), c.moment(), pk, op)
 }
 
@@ -184,7 +184,7 @@ func (c *Container) large(ctx context.Context, n int, fn func()) error {
 
 // weightOfOperation returns how long an operation's document and condition take to parse, as the number of
 // bytes of JSON that would take as long: see DB.Large.
-func weightOfOperation(op *Operation) int {
+func weightOfOperation(op *ItemOperation) int {
 	n := len(op.Body)
 	if op.Patch != nil {
 		n += len(op.Patch.Condition) * work.TextWeight

@@ -52,8 +52,8 @@ func newBlockingImportProxy(t *testing.T, b *testServer, left int64) *blockingIm
 	return v
 }
 
-// pass forwards a request with the given body to the server and copies the response. It aborts the
-// connection if the server does not answer.
+// pass forwards a request with the given body to the server and copies the response. If the server does not
+// answer, pass aborts the connection of the client.
 func (v *blockingImportProxy) pass(w http.ResponseWriter, r *http.Request, body []byte) {
 	req := r.Clone(r.Context())
 	req.RequestURI, req.URL.Scheme, req.URL.Host = "", "http", *v.host.Load()

@@ -93,9 +93,9 @@ func (p *containerOperations) query(text func(n int) string) func(context.Contex
 
 // batch creates documents in one transaction, all with one partition key.
 func (p *containerOperations) batch(ctx context.Context, n int) error {
-	ops := make([]store.Operation, batchSize)
+	ops := make([]store.ItemOperation, batchSize)
 	for i := range ops {
-		ops[i] = store.Operation{Kind: store.OperationUpsert, NoContent: true, Body: engineDoc(n + i)}
+		ops[i] = store.ItemOperation{Kind: store.OperationUpsert, NoContent: true, Body: engineDoc(n + i)}
 	}
 	_, _, err := p.c.Batch(ctx, engineKey(n), ops, store.BatchOptions{Atomic: true})
 	return err

@@ -136,9 +136,9 @@ func (p *importComparison) runBaseline(ctx context.Context) (n int, took time.Du
 	defer closing(twin, &err)
 	rec.take()
 	for from := p.next - p.size; from < p.next; from += importBatch {
-		ops := make([]store.Operation, min(importBatch, p.next-from))
+		ops := make([]store.ItemOperation, min(importBatch, p.next-from))
 		for i := range ops {
-			ops[i] = store.Operation{Kind: store.OperationUpsert, Body: newDocument(from + i).json(),
+			ops[i] = store.ItemOperation{Kind: store.OperationUpsert, Body: newDocument(from + i).json(),
 				NoContent: true, WriteOptions: store.WriteOptions{Import: &store.ImportTimestampOptions{}}}
 		}
 		_, _, err := c.Batch(ctx, definition.PartitionKey{}, ops, store.BatchOptions{ContinueOnError: true})

@@ -189,10 +189,10 @@ func (b *Bench) makeQuerySet(ctx context.Context, s queryStore) error {
 
 // load stores the documents [from, to) in one batch.
 func (s queryStore) load(ctx context.Context, c *store.Container, from, to int) error {
-	var ops []store.Operation
+	var ops []store.ItemOperation
 	for i := from; i < to; i++ {
 		body := s.text(i)
-		ops = append(ops, store.Operation{Kind: store.OperationCreate, Partition: c.PartitionKeyOf(body),
+		ops = append(ops, store.ItemOperation{Kind: store.OperationCreate, Partition: c.PartitionKeyOf(body),
 			Body: body, NoContent: true})
 	}
 	done, _, err := c.Batch(ctx, definition.PartitionKey{}, ops, store.BatchOptions{ContinueOnError: true})

@@ -43,7 +43,7 @@ func (s *Service) runBatch(c *activeOperation) error {
 	if err != nil {
 		return err
 	}
-	ops := make([]store.Operation, len(list))
+	ops := make([]store.ItemOperation, len(list))
 	for i := range list {
 		list[i].minimal = list[i].minimal || c.in.Minimal
 		ops[i] = list[i].operation()
@@ -60,8 +60,8 @@ func (s *Service) runBatch(c *activeOperation) error {
 
 // operation converts the operation to one of the store. If the operation is invalid, the result contains an
 // error, so that only this operation fails.
-func (w *batchOperation) operation() store.Operation {
-	op := store.Operation{
+func (w *batchOperation) operation() store.ItemOperation {
+	op := store.ItemOperation{
 		Kind: w.kind, ID: w.id, NoContent: w.minimal,
 		WriteOptions: store.WriteOptions{IfMatch: w.ifMatch, IfNoneMatch: w.ifNoneMatch},
 	}
@@ -130,7 +130,7 @@ var successes = map[store.OperationKind]int{
 
 // wireResult converts the result of an operation of a batch to the form that the client receives. It writes
 // the document's JSON to scratch.
-func (c *activeOperation) wireResult(op *store.Operation, r *store.OperationResult,
+func (c *activeOperation) wireResult(op *store.ItemOperation, r *store.ItemOperationResult,
 	scratch []byte) batchResult {
 	out := batchResult{charge: r.Charge}
 	if r.Item.Body() != nil {
@@ -164,7 +164,7 @@ func (c *activeOperation) wireResult(op *store.Operation, r *store.OperationResu
 
 // sendBatch responds with the results. The status is 207 if at least one operation failed. If rows is set,
 // the response is a stream of HybridRows, like the request, otherwise JSON.
-func (c *activeOperation) sendBatch(ops []store.Operation, out store.BatchResult, rows bool) error {
+func (c *activeOperation) sendBatch(ops []store.ItemOperation, out store.BatchResult, rows bool) error {
 	status := StatusOK
 	if out.Mixed {
 		status = StatusMultiStatus
@@ -202,13 +202,13 @@ func (c *activeOperation) sendBatch(ops []store.Operation, out store.BatchResult
 }
 
 // isFailure reports whether an operation failed. The status "not modified" is not a failure.
-func isFailure(r store.OperationResult) bool {
+func isFailure(r store.ItemOperationResult) bool {
 	return r.Err != nil && fault.ErrorCode(r.Err) != fault.CodeNotModified
 }
 
 // mismatchIn returns the substatus of a failed batch in which an operation has another partition key than
 // the batch, or 0 if there is no such operation.
-func mismatchIn(results []store.OperationResult) int {
+func mismatchIn(results []store.ItemOperationResult) int {
 	for i := range results {
 		if fault.ErrorCode(results[i].Err) == fault.CodePartitionKeyMismatch {
 			return SubstatusPartitionKeyMismatch

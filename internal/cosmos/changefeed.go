@@ -84,8 +84,8 @@ func (s *Service) queryChanges(c *activeOperation) error {
 }
 
 // changes returns the change feed request of the headers. A feed of all versions and deletes begins at the
-// current end (If-None-Match: *) or at a continuation etag, but not at a point in time; if a time is given
-// together with an etag, older changes are left out. In a feed of the latest versions an etag takes
+// current end (If-None-Match: *) or at a continuation etag. A time without an etag is an error; if a time is
+// given together with an etag, older changes are left out. In a feed of the latest versions an etag takes
 // precedence over a time.
 func (h *RequestHeaders) changes() (store.ChangesRequest, error) {
 	req := store.ChangesRequest{Scope: h.scope(), Session: h.Session, MaxItems: h.MaxItems}

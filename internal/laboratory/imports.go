@@ -94,12 +94,12 @@ func (l *Laboratory) importItems(ctx context.Context, in *importDocumentsRequest
 	if in.Create {
 		kind = store.OperationCreate
 	}
-	var ops []store.Operation
+	var ops []store.ItemOperation
 	in.Documents.list.Each(func(_ string, v jsondoc.Value) bool {
 		if ctx.Err() != nil {
 			return false
 		}
-		op := store.Operation{Kind: kind, NoContent: true}
+		op := store.ItemOperation{Kind: kind, NoContent: true}
 		var o store.ImportTimestampOptions
 		op.Body, o, op.Err = store.ParseImport(v.Raw())
 		op.Import = &o
@@ -121,7 +121,7 @@ func (l *Laboratory) importItems(ctx context.Context, in *importDocumentsRequest
 	return out, nil
 }
 
-func (l *Laboratory) imported(kind store.OperationKind, r *store.OperationResult) ImportedDocument {
+func (l *Laboratory) imported(kind store.OperationKind, r *store.ItemOperationResult) ImportedDocument {
 	out := ImportedDocument{Status: http.StatusOK, Charge: r.Charge}
 	if r.Item.Body() != nil {
 		out.ETag = r.Item.ETag()

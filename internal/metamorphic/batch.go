@@ -184,10 +184,10 @@ var operationKinds = map[string]store.OperationKind{Create: store.OperationCreat
 
 func (s *testedStore) batch(step Step) (string, error) {
 	steps := step.operations()
-	ops := make([]store.Operation, len(steps))
+	ops := make([]store.ItemOperation, len(steps))
 	for i, sub := range steps {
 		k := sub.Key()
-		ops[i] = store.Operation{Kind: operationKinds[sub.Verb], ID: k.ID,
+		ops[i] = store.ItemOperation{Kind: operationKinds[sub.Verb], ID: k.ID,
 			Partition: s.partitionKey(k.Partition), Body: []byte(s.config.body(sub))}
 		if sub.Verb == Patch {
 			var err error
@@ -247,7 +247,7 @@ func (s *testedStore) batched(how string, steps []Step, out store.BatchResult,
 }
 
 // result formats the result of one operation of a batch as the model does.
-func (s *testedStore) result(sub Step, r store.OperationResult,
+func (s *testedStore) result(sub Step, r store.ItemOperationResult,
 	receipt store.OperationReceipt) (string, error) {
 	switch {
 	case r.Err != nil:

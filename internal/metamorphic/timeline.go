@@ -115,8 +115,8 @@ func (w ContainerTimeline) String() string {
 }
 
 // TimelineModel is the expected state of a container after the events of a ContainerTimeline. For each second
-// that passes, it checks for each item whether the item has expired in this very second. An item that had
-// expired in one second stays expired.
+// that passes, it checks for each item whether the item has expired in this very second. An item that has
+// expired once stays expired, whatever changes later.
 type TimelineModel struct {
 	now     int64 // seconds since the world began
 	began   int64 // seconds since 1970

@@ -20,7 +20,7 @@ const (
 	Double      = 0x0E
 )
 
-// Token is one token of a request.
+// Token is one token of an RNTBD request, its form of a header: an id, the type of the value, and the value.
 type Token struct {
 	ID    uint16
 	Type  byte

@@ -28,7 +28,7 @@ type desiredContainer struct {
 // stores it.
 type desiredDocument struct {
 	place     tree.FilePosition
-	operation store.Operation
+	operation store.ItemOperation
 	text      []byte // JSON text as in the file
 }
 
@@ -171,7 +171,7 @@ func (c *desiredContainer) add(place tree.FilePosition, text, body []byte,
 		return place.Fail("the document '%s' is defined a second time: %s", id, first)
 	}
 	c.seen[key] = place
-	d := desiredDocument{place, store.Operation{Kind: store.OperationCreate, Body: body, NoContent: true},
+	d := desiredDocument{place, store.ItemOperation{Kind: store.OperationCreate, Body: body, NoContent: true},
 		text}
 	d.operation.Import = &o
 	c.documents = append(c.documents, d)

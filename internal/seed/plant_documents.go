@@ -40,7 +40,7 @@ func (p *seedApplier) documents(ctx context.Context, d *desiredDatabase, in *sto
 
 func (p *seedApplier) batch(ctx context.Context, c *desiredContainer, in *store.Container,
 	list []desiredDocument) error {
-	ops := make([]store.Operation, len(list))
+	ops := make([]store.ItemOperation, len(list))
 	for i := range list {
 		ops[i] = list[i].operation
 	}

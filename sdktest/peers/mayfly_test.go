@@ -63,11 +63,12 @@ func (e *embeddedMayfly) fill(ctx context.Context, s documentSet) error {
 		return err
 	}
 	for from := 0; from < s.docs; from += store.MaxBatchOperations {
-		var ops []store.Operation
+		var ops []store.ItemOperation
 		for i := from; i < min(from+store.MaxBatchOperations, s.docs); i++ {
 			body := s.json(i)
-			ops = append(ops, store.Operation{Kind: store.OperationCreate, Partition: c.PartitionKeyOf(body),
-				Body: body, NoContent: true})
+			ops = append(ops, store.ItemOperation{Kind: store.OperationCreate,
+				Partition: c.PartitionKeyOf(body),
+				Body:      body, NoContent: true})
 		}
 		done, _, err := c.Batch(ctx, definition.PartitionKey{}, ops,
 			store.BatchOptions{ContinueOnError: true})

@@ -96,7 +96,9 @@ func (k *checker) checkShapes(s *view.PartitionRange) (n int64, err error) {
 	return n, it.Close()
 }
 
-// findOrphanTerms reports the index entries that no indexing policy produces for their item.
+// findOrphanTerms reports the index entries that belong to no item: that neither the container's indexing
+// policy, nor the one that it replaces while items are still indexed anew, produces for the item whose rid is
+// in the key of the entry.
 func (k *checker) findOrphanTerms(s *view.PartitionRange, family byte) error {
 	it := k.r.Scan(layout.ScopeFamily(s.Scope, family), false)
 	records := layout.ScopePrefix(s.Scope, index.ShapeRecordKey(nil))

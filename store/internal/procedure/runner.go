@@ -58,8 +58,8 @@ func (x *ScriptRunner) Ready(res *resource.UserOrScriptResource) error {
 	return classify.ToFault(x.Programs.Prepare(res.ID, scriptText(*res)))
 }
 
-// Run runs one script in a runtime of its own. Run sets the id and the source of p from res; the caller
-// sets the other fields.
+// Run runs one script in a JavaScript runtime of its own. res is the resource that contains the script: Run
+// copies its id and its source to p. The caller sets the other fields of p.
 func (h *ScriptHost) Run(ctx context.Context, res *resource.UserOrScriptResource,
 	p script.ProcedureOrTriggerCall) (out script.ProcedureOrTriggerResult,
 	err error) {

@@ -18,7 +18,7 @@ import (
 type ScriptTransaction interface {
 	// Apply executes an operation. key is a full partition key; if it is zero, each document's own key is
 	// used.
-	Apply(key definition.PartitionKey, op value.Operation) value.OperationResult
+	Apply(key definition.PartitionKey, op value.ItemOperation) value.ItemOperationResult
 	// Stored returns the live item with an id, or the zero Item if there is none.
 	Stored(key definition.PartitionKey, id string) (value.Item, error)
 	// IDOf returns the id of the document with a rid.
@@ -95,7 +95,7 @@ func (h *ScriptHost) Do(ctx context.Context, op script.Operation) (script.Operat
 }
 
 // apply executes an operation on one document.
-func (h *ScriptHost) apply(op script.Operation) value.OperationResult {
+func (h *ScriptHost) apply(op script.Operation) value.ItemOperationResult {
 	o, err := h.operation(op)
 	if err != nil {
 		return value.Failed(err)
@@ -104,8 +104,8 @@ func (h *ScriptHost) apply(op script.Operation) value.OperationResult {
 }
 
 // operation translates an operation of package script to one of the store.
-func (h *ScriptHost) operation(op script.Operation) (value.Operation, error) {
-	o := value.Operation{ID: op.ID, Body: op.Body}
+func (h *ScriptHost) operation(op script.Operation) (value.ItemOperation, error) {
+	o := value.ItemOperation{ID: op.ID, Body: op.Body}
 	switch op.Kind {
 	case script.Create:
 		o.Kind = value.OperationCreate

@@ -24,14 +24,14 @@ type Triggers struct {
 // TriggersOf finds the triggers that a write names and returns CodeBadRequest if one does not apply to
 // the write. As in Cosmos DB, a trigger runs only if the request names it, and a request may name at most
 // one pre-trigger and one post-trigger.
-func (x *ScriptRunner) TriggersOf(op value.Operation) (found Triggers, err error) {
+func (x *ScriptRunner) TriggersOf(op value.ItemOperation) (found Triggers, err error) {
 	if found.pre, err = x.trigger(op, "Pre", op.PreTriggers); err == nil {
 		found.post, err = x.trigger(op, "Post", op.PostTriggers)
 	}
 	return found, err
 }
 
-func (x *ScriptRunner) trigger(op value.Operation, when string,
+func (x *ScriptRunner) trigger(op value.ItemOperation, when string,
 	names []string) (*resource.UserOrScriptResource, error) {
 	if len(names) == 0 {
 		return nil, nil
@@ -70,7 +70,7 @@ var triggerOperations = map[value.OperationKind]string{
 }
 
 // requestOf returns the request body that a pre-trigger reads. For a delete it is the stored item.
-func (h *ScriptHost) requestOf(op value.Operation) (jsondoc.Value, error) {
+func (h *ScriptHost) requestOf(op value.ItemOperation) (jsondoc.Value, error) {
 	if op.Kind != value.OperationDelete {
 		return jsondoc.Of(op.Body), nil
 	}
@@ -83,8 +83,8 @@ func (h *ScriptHost) requestOf(op value.Operation) (jsondoc.Value, error) {
 
 // Write executes one operation with its pre-trigger and post-trigger. reply is the document that a
 // post-trigger has put into the response, or nil.
-func (h *ScriptHost) Write(ctx context.Context, op value.Operation,
-	with Triggers) (done value.OperationResult,
+func (h *ScriptHost) Write(ctx context.Context, op value.ItemOperation,
+	with Triggers) (done value.ItemOperationResult,
 	reply []byte, err error) {
 	name := triggerOperations[op.Kind]
 	if with.pre != nil {
@@ -123,7 +123,8 @@ func (h *ScriptHost) Write(ctx context.Context, op value.Operation,
 }
 
 // TriggerKey returns the partition key of a write with triggers: the given one, or that of the document.
-func TriggerKey(def *definition.PartitionKeyDefinition, given definition.PartitionKey, op value.Operation) (
+func TriggerKey(def *definition.PartitionKeyDefinition, given definition.PartitionKey,
+	op value.ItemOperation) (
 	definition.PartitionKey, error) {
 	if len(op.Body) == 0 {
 		return def.FullKey(given, op.ID)

@@ -38,7 +38,7 @@ func (p *PreparedOperation) PointAfter() []byte {
 
 // Prepare checks an operation. pk is the partition key of operations that have none of their own.
 func (c *Container) Prepare(st *container.State, now int64, pk definition.PartitionKey,
-	op value.Operation) (*PreparedOperation, error) {
+	op value.ItemOperation) (*PreparedOperation, error) {
 	if !op.Partition.IsZero() {
 		pk = op.Partition
 	}
@@ -73,7 +73,7 @@ func (c *Container) Prepare(st *container.State, now int64, pk definition.Partit
 
 // Address prepares an operation that names its item by id: it computes the item's location.
 func (c *Container) Address(st *container.State, pk definition.PartitionKey,
-	op value.Operation) (*PreparedOperation, error) {
+	op value.ItemOperation) (*PreparedOperation, error) {
 	pk, err := c.Keys.Def.FullKey(pk, op.ID)
 	if err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func (c *Container) Address(st *container.State, pk definition.PartitionKey,
 // the document is refused, Apply returns the error, since the error for an absent item takes precedence. If
 // there is no valid partition key, the item cannot be looked up, and replacement returns the error itself.
 func (c *Container) replacement(st *container.State, now int64, pk definition.PartitionKey,
-	op value.Operation) (*PreparedOperation, error) {
+	op value.ItemOperation) (*PreparedOperation, error) {
 	if op.ID == "" {
 		return nil, ItemNotFound()
 	}
@@ -155,7 +155,7 @@ func (c *Container) Draft(st *container.State, now int64, given definition.Parti
 // Apply carries out a prepared operation. It sees the earlier writes of its transaction. An operation that
 // fails has no visible effect, so that other operations of the transaction may continue, unless the failure
 // is fatal.
-func (t *Tx) Apply(p *PreparedOperation) value.OperationResult {
+func (t *Tx) Apply(p *PreparedOperation) value.ItemOperationResult {
 	var old *StoredItem
 	var err error
 	terms := t.terms
@@ -188,7 +188,7 @@ func (t *Tx) Apply(p *PreparedOperation) value.OperationResult {
 	if old != nil {
 		charge += value.ChargeVersion(len(old.Body))
 	}
-	return value.OperationResult{
+	return value.ItemOperationResult{
 		Item:     t.Container.Item(&p.Item),
 		Inserted: p.Kind == value.OperationUpsert && old == nil,
 		Charge:   value.RoundCharge(charge),
@@ -196,14 +196,14 @@ func (t *Tx) Apply(p *PreparedOperation) value.OperationResult {
 }
 
 // read returns a live item. The result stays valid after the transaction.
-func (t *Tx) read(p *PreparedOperation) value.OperationResult {
+func (t *Tx) read(p *PreparedOperation) value.ItemOperationResult {
 	found, err := t.MustFind(p.EncodedItemKey)
 	if err != nil {
 		return value.Failed(err)
 	}
 	head := found.Head
 	head.EPK = p.EPK
-	r := value.OperationResult{
+	r := value.ItemOperationResult{
 		Item:   value.NewItem(t.Container.Items, found.RID, head, bytes.Clone(found.Body), p.ID),
 		Charge: value.ChargeRead(len(found.Body)),
 	}
@@ -212,7 +212,7 @@ func (t *Tx) read(p *PreparedOperation) value.OperationResult {
 }
 
 // erase carries out a prepared deletion of a live item.
-func (t *Tx) erase(p *PreparedOperation) value.OperationResult {
+func (t *Tx) erase(p *PreparedOperation) value.ItemOperationResult {
 	old, err := t.target(p)
 	if err != nil {
 		return value.Failed(err)
@@ -223,7 +223,7 @@ func (t *Tx) erase(p *PreparedOperation) value.OperationResult {
 	if err := t.del(old); err != nil {
 		return value.Failed(err)
 	}
-	return value.OperationResult{Charge: value.RoundCharge(charge + value.ChargeTerms(t.terms-terms))}
+	return value.ItemOperationResult{Charge: value.RoundCharge(charge + value.ChargeTerms(t.terms-terms))}
 }
 
 // rename replaces a live item by a document that may have another id. The new id must be free, as for a

@@ -30,8 +30,8 @@ func (k OperationKind) String() string {
 	return "unknown"
 }
 
-// Operation is one operation on one item.
-type Operation struct {
+// ItemOperation is one operation on one item.
+type ItemOperation struct {
 	Kind      OperationKind
 	ID        string                  // of Read, Replace, Delete and Patch
 	Partition definition.PartitionKey // zero: the partition key of the batch
@@ -48,8 +48,8 @@ type Operation struct {
 	WriteOptions
 }
 
-// OperationResult is the result of an Operation.
-type OperationResult struct {
+// ItemOperationResult is the result of an Operation.
+type ItemOperationResult struct {
 	Item     Item    // after the operation; zero after a delete or a failure
 	Inserted bool    // an upsert created the item
 	Charge   float64 // charge in RU
@@ -58,7 +58,7 @@ type OperationResult struct {
 
 // Fatal reports whether the operation failed for a reason outside of the operation itself. Its
 // transaction may be incomplete and must be rolled back.
-func (r *OperationResult) Fatal() bool {
+func (r *ItemOperationResult) Fatal() bool {
 	switch fault.ErrorCode(r.Err) {
 	case fault.CodeInternal, fault.CodeCanceled, fault.CodeDiskFull, fault.CodeUnavailable:
 		return r.Err != nil
@@ -67,13 +67,13 @@ func (r *OperationResult) Fatal() bool {
 }
 
 // Refused reports whether the operation failed. A read that returns CodeNotModified has not failed.
-func (r *OperationResult) Refused() bool {
+func (r *ItemOperationResult) Refused() bool {
 	return r.Err != nil && fault.ErrorCode(r.Err) != fault.CodeNotModified
 }
 
 // Failed returns the result of an operation that failed with err.
-func Failed(err error) OperationResult {
-	return OperationResult{Charge: ChargeFailure, Err: classify.ToFault(err)}
+func Failed(err error) ItemOperationResult {
+	return ItemOperationResult{Charge: ChargeFailure, Err: classify.ToFault(err)}
 }
 
 // Patch changes parts of a stored item.

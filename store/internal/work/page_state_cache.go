@@ -56,7 +56,7 @@ func (p *PageStateCache) watch() {
 	p.stop = ttl.AfterFunc(p.wall, max(left, time.Millisecond), p.forgetOld)
 }
 
-// forgetOld drops the states that are too old.
+// forgetOld drops the states that are older than maxStateAge.
 func (p *PageStateCache) forgetOld() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
