@@ -10,8 +10,8 @@ import (
 // Lease prevents the expiry of a document for the duration d, in whole seconds up to 7 days, whatever the
 // time to live of the document is. The document itself does not change. Lease returns the time at which the
 // lease ends. It returns ErrNotFound if the document does not exist or has expired.
-func (c *Container) Lease(ctx context.Context, pk PartitionKey, id string, d time.Duration) (until time.Time,
-	err error) {
+func (c *Container) Lease(ctx context.Context, pk PartitionKey, id string,
+	d time.Duration) (until time.Time, err error) {
 	key, err := partitionKey(pk)
 	if err != nil {
 		return time.Time{}, err
@@ -39,7 +39,7 @@ func (c *Container) WaitExpired(ctx context.Context, pk PartitionKey, id string)
 	}
 	err = c.do(ctx, func(c *store.Container) error {
 		_, err := c.Wait(ctx, store.WaitRequest{For: store.WaitExpired,
-			Key: store.Key{Partition: key, ID: id}})
+			Key: store.ItemKey{Partition: key, ID: id}})
 		return err
 	})
 	return c.about(err, key, id)

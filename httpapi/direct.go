@@ -26,9 +26,9 @@ const maxFrames = 256
 // response before it retries; a client in gateway mode waits a minute.
 const directPage = 2 * time.Second
 
-// drainGroup counts work in progress that http.Server does not track, so that Shutdown can wait for it:
-// connections in direct mode, and requests that connections serve without net/http.
-type drainGroup struct {
+// shutdownWaitGroup counts work in progress that http.Server does not track, so that Shutdown can wait for
+// it: connections in direct mode, and requests that connections serve without net/http.
+type shutdownWaitGroup struct {
 	mu     sync.Mutex
 	work   sync.WaitGroup
 	closed bool // no more work may begin
@@ -36,7 +36,7 @@ type drainGroup struct {
 
 // begin registers a piece of work, which the caller must report as done. It returns false, and the work must
 // not be done, if the server is shutting down.
-func (d *drainGroup) begin() bool {
+func (d *shutdownWaitGroup) begin() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.closed {
@@ -47,7 +47,7 @@ func (d *drainGroup) begin() bool {
 
 // end makes begin return false, and waits until all registered work is done. If ctx ends first, it returns
 // the error of ctx. Connections in direct mode end when the server is drained.
-func (d *drainGroup) end(ctx context.Context) error {
+func (d *shutdownWaitGroup) end(ctx context.Context) error {
 	d.mu.Lock()
 	d.closed = true
 	d.mu.Unlock()

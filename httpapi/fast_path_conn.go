@@ -46,7 +46,7 @@ type fastPathConfig struct {
 	serve   func(*fastPathConn)
 	base    context.Context
 	log     *slog.Logger
-	running *drainGroup
+	running *shutdownWaitGroup
 	date    atomic.Pointer[dateHeader]
 }
 

@@ -36,17 +36,17 @@ func (s *Server) newLabHandler() http.Handler {
 	return e
 }
 
-// mayflyAPICall is a request to Mayfly's own API in progress, with the error of its handler.
-type mayflyAPICall struct {
+// activeMayflyAPIRequest is a request to Mayfly's own API in progress, with the error of its handler.
+type activeMayflyAPIRequest struct {
 	*activeRequest
 	err error // the handler's error
 }
 
-// mayflyAPICallContextKey is the context key of a mayflyAPICall.
+// mayflyAPICallContextKey is the context key of an activeMayflyAPIRequest.
 type mayflyAPICallContextKey struct{}
 
-func labCallOf(ec echo.Context) *mayflyAPICall {
-	return ec.Request().Context().Value(mayflyAPICallContextKey{}).(*mayflyAPICall)
+func labCallOf(ec echo.Context) *activeMayflyAPIRequest {
+	return ec.Request().Context().Value(mayflyAPICallContextKey{}).(*activeMayflyAPIRequest)
 }
 
 func callOf(ec echo.Context) *activeRequest { return labCallOf(ec).activeRequest }
@@ -59,7 +59,7 @@ func (s *Server) serveLab(c *activeRequest) error {
 		s.pages.Has(c.target.labRoute) {
 		return s.pages.Serve(c.w, c.r, c.target.labRoute)
 	}
-	own := mayflyAPICall{activeRequest: c}
+	own := activeMayflyAPIRequest{activeRequest: c}
 	r := c.r.WithContext(context.WithValue(c.ctx(), mayflyAPICallContextKey{}, &own))
 	address := *r.URL
 	address.RawPath = c.target.labPath()

@@ -46,9 +46,9 @@ type Server struct {
 	draining context.Context
 	drain    context.CancelFunc
 
-	base      context.Context // parent of all request contexts
-	direct    drainGroup      // connections of direct mode
-	shortcuts drainGroup      // reads that connections serve by themselves
+	base      context.Context   // parent of all request contexts
+	direct    shutdownWaitGroup // connections of direct mode
+	shortcuts shutdownWaitGroup // reads that connections serve by themselves
 
 	// gate is locked for reading by each request, and for writing by the last step of Shutdown.
 	gate   sync.RWMutex

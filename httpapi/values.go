@@ -32,14 +32,14 @@ func parseList(value string) (names []string) {
 
 // parseSupportedFormats parses x-ms-cosmos-supported-serialization-formats, a list. Unknown formats are
 // ignored.
-func parseSupportedFormats(list string) cosmos.ResponseFormats {
-	return cosmos.ResponseFormats{Text: hasElement(list, "JsonText"),
+func parseSupportedFormats(list string) cosmos.AcceptedJSONEncodings {
+	return cosmos.AcceptedJSONEncodings{Text: hasElement(list, "JsonText"),
 		Binary: hasElement(list, "CosmosBinary")}
 }
 
 // parseContentFormat parses x-ms-documentdb-content-serialization-format, which names the one format that
 // the client accepts.
-func parseContentFormat(value string) (cosmos.ResponseFormats, error) {
+func parseContentFormat(value string) (cosmos.AcceptedJSONEncodings, error) {
 	f := parseSupportedFormats(value)
 	if f.Text == f.Binary {
 		return f, cosmos.BadRequest("The serialization format '" + value +

@@ -21,10 +21,10 @@
 // # Finding documents
 //
 // Conditions that an index can answer become constraints, which are sets of index keys. Constraints become
-// access paths: posting lists of rids, ranges of keys, terms that are tested one by one, and unions of
-// these. A race of probes decides which path reads a source: all paths are read in turns, and the first that
-// ends is the shortest. Its rids are intersected with those of other paths as long as that saves reading
-// documents. If no path is short, all documents are read.
+// access paths: posting lists of rids, ranges of keys, terms that are tested one by one, and unions of these.
+// A race of probes decides which path reads a source: all paths are read in turns, and the first that ends is
+// the shortest. Its rids are intersected with those of other paths as long as that saves reading documents.
+// If no path is short, all documents are read.
 //
 // For ORDER BY, a range index or a composite index is read in its own order. The matching documents are
 // sorted instead if they are few, or if the index walk has skipped many others. An index entry is only a
@@ -46,15 +46,16 @@
 // form (DISTINCT over values, ranks) all rows are made before the first is returned.
 //
 // With a folder for temporary files (Env.Temp, package spill), rows that do not fit in memory are written to
-// files. Rows that a page has made but not returned are kept as a PageState for the next page, and remain
-// valid until a document changes. A PageState is never required: a page without one makes the rows again.
+// files. Rows that a page has made but not returned are kept as a StateBetweenPages for the next page, and
+// remain valid until a document changes. A StateBetweenPages is never required: a page without one makes the
+// rows again.
 //
 // # Clients that merge
 //
 // Clients of Cosmos DB send a query to each partition range separately and merge the results. Gateway makes
-// the plan for such a client: it rewrites the query so that each row carries the values that it is merged
-// by. The rewritten queries run like any other. If such a client has no cursor for a range, it resumes an
-// ORDER BY there with extra conditions or with an OrderByStartPosition.
+// the plan for such a client: it rewrites the query so that each row carries the values that it is merged by.
+// The rewritten queries run like any other. If such a client has no cursor for a range, it resumes an ORDER
+// BY there with extra conditions or with an OrderByStartPosition.
 //
 // # Values
 //

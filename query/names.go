@@ -14,12 +14,12 @@ import (
 
 // The types of errors that parsing, planning or running a query can return, and the format of their texts.
 type (
-	BusyError   = queryerror.BusyError
-	CursorError = queryerror.CursorError
-	Error       = queryerror.Error
-	MemoryError = queryerror.MemoryError
-	ErrorFormat = queryerror.ErrorFormat
-	TimeError   = queryerror.TimeLimitError
+	MemoryUnavailableError = queryerror.MemoryUnavailableError
+	CursorError            = queryerror.CursorError
+	Error                  = queryerror.Error
+	MemoryError            = queryerror.MemoryError
+	ErrorFormat            = queryerror.ErrorFormat
+	TimeLimitError         = queryerror.TimeLimitError
 )
 
 const (
@@ -43,7 +43,7 @@ type (
 	DocumentSource              = source.Source
 	IndexEntryIterator          = source.IndexEntryIterator
 	EntryReader                 = source.IndexEntryReader
-	VersionedSource             = source.VersionedSource
+	StateVersionReporter        = source.StateVersionReporter
 
 	EntryCounter = source.IndexEntryCounter
 )
@@ -89,11 +89,11 @@ type (
 	PatchCondition       = exec.PatchCondition
 	PageStateStore       = exec.PageStateStore
 	Page                 = exec.Page
-	PageState            = exec.PageState
+	StateBetweenPages    = exec.StateBetweenPages
 	OrderByStartPosition = exec.OrderByStartPosition
 	RunOptions           = exec.RunOptions
 	Stats                = exec.Stats
-	InMemoryObject       = exec.InMemoryObject
+	UnstoredJSONObject   = exec.UnstoredJSONObject
 )
 
 const (

@@ -12,17 +12,17 @@ import (
 
 // testPageStateStore is an in-memory PageStateStore. If forget is set it stores nothing.
 type testPageStateStore struct {
-	kept   map[string]*exec.PageState
+	kept   map[string]*exec.StateBetweenPages
 	forget bool
 }
 
-func (k *testPageStateStore) Take(cursor string) *exec.PageState {
+func (k *testPageStateStore) Take(cursor string) *exec.StateBetweenPages {
 	g := k.kept[cursor]
 	delete(k.kept, cursor)
 	return g
 }
 
-func (k *testPageStateStore) Keep(cursor string, g *exec.PageState) {
+func (k *testPageStateStore) Keep(cursor string, g *exec.StateBetweenPages) {
 	if k.forget {
 		g.Close()
 	} else {
@@ -55,7 +55,7 @@ func TestDistinctPages(t *testing.T) {
 				if err != nil || whole.Cursor != "" {
 					t.Fatal(text, whole.Cursor, err)
 				}
-				memory := &testPageStateStore{kept: map[string]*exec.PageState{}, forget: forget}
+				memory := &testPageStateStore{kept: map[string]*exec.StateBetweenPages{}, forget: forget}
 				o := exec.RunOptions{MaxItems: size, Memory: memory}
 				var rows []string
 				loaded, pages := int64(0), 0

@@ -49,8 +49,8 @@ func (p *Plan) With(params []bind.Parameter) (*Plan, error) {
 // of a single document.
 //
 // The error is a *CursorError, an *Error of a kind that only occurs during a run, a *MemoryError, a
-// *TimeError, or an error of a source, a UDF or the context. The returned page then holds what was found up
-// to the error, without rows.
+// *TimeLimitError, or an error of a source, a UDF or the context. The returned page then holds what was found
+// up to the error, without rows.
 func (p *Plan) Run(ctx context.Context, sources []source.Source, env eval.Env,
 	o exec.RunOptions) (exec.Page, error) {
 	return exec.Run(ctx, p.Plan, sources, env, o)
@@ -59,7 +59,7 @@ func (p *Plan) Run(ctx context.Context, sources []source.Source, env eval.Env,
 // RunValues makes one page of a query over a list of values, as Run does over partition ranges. Unlike in
 // Run, a page has a Cursor only if another row follows. The plan should be prepared with an Info that is
 // Lenient and has no Index, since all values are read and every ORDER BY sorts. The errors are those of Run.
-func (p *Plan) RunValues(ctx context.Context, list []exec.InMemoryObject, env eval.Env,
+func (p *Plan) RunValues(ctx context.Context, list []exec.UnstoredJSONObject, env eval.Env,
 	o exec.RunOptions) (exec.Page, error) {
 	return exec.RunValues(ctx, p.Plan, list, env, o)
 }

@@ -52,15 +52,15 @@ func (s *inMemoryPartitionSource) Partition() (source.PostingIterator, bool) {
 
 func (s *inMemoryPartitionSource) Scan(after uint64) source.DocumentIterator {
 	s.opened++
-	return &partitionScan{memoryScan{m: s.memorySource, at: s.find(after+1) - 1}, s}
+	return &inMemoryPartitionScan{memoryScan{m: s.memorySource, at: s.find(after+1) - 1}, s}
 }
 
-type partitionScan struct {
+type inMemoryPartitionScan struct {
 	memoryScan
 	s *inMemoryPartitionSource
 }
 
-func (s *partitionScan) Next() bool {
+func (s *inMemoryPartitionScan) Next() bool {
 	for s.memoryScan.Next() {
 		if s.s.has(s.Document().RID()) {
 			return true

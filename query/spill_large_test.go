@@ -33,7 +33,7 @@ func TestSpillLarge(t *testing.T) {
 		}
 		env := eval.Env{MaxHeld: n * 8, Temp: dir, Elapsed: func() time.Duration { return 0 }}
 		p := mustPrepare(t, text, bind.ContainerInfo{Lenient: true})
-		memory := &testPageStateStore{kept: map[string]*exec.PageState{}}
+		memory := &testPageStateStore{kept: map[string]*exec.StateBetweenPages{}}
 		o := exec.RunOptions{MaxBytes: 200 << 10, Memory: memory}
 		rows, loaded, pages, size := 0, int64(0), 0, 0
 		sum := fnv.New64a()

@@ -100,7 +100,7 @@ func TestSpill(t *testing.T) {
 			for _, src := range sources {
 				src.(*memorySource).version = "1"
 			}
-			memory := &testPageStateStore{kept: map[string]*exec.PageState{}, forget: forget}
+			memory := &testPageStateStore{kept: map[string]*exec.StateBetweenPages{}, forget: forget}
 			o := exec.RunOptions{MaxItems: 200, MaxBytes: 8 << 10, Memory: memory}
 			if forget {
 				o.MaxItems, o.MaxBytes = 700, 100<<10
@@ -138,7 +138,7 @@ func TestSpillAfterChange(t *testing.T) {
 	sources := newPageStateStore(t, nil, spillBodies(1000), 1)
 	m := sources[0].(*memorySource)
 	m.version = "1"
-	memory := &testPageStateStore{kept: map[string]*exec.PageState{}}
+	memory := &testPageStateStore{kept: map[string]*exec.StateBetweenPages{}}
 	env := eval.Env{Temp: dir}
 	for _, text := range []string{"SELECT c.s, COUNT(1) AS n FROM c GROUP BY c.s",
 		"SELECT VALUE c.n FROM c ORDER BY c.s"} {

@@ -12,8 +12,8 @@ type queuesTenantAdapter struct{ q *Queues }
 
 // KeySpace implements host.Tenant: it returns the ranges of keys and the kinds of catalog records that
 // belong to queues and topics.
-func (queuesTenantAdapter) KeySpace() host.KeySpace {
-	return host.KeySpace{Name: "queues", Kinds: string([]byte{record.KindEntity, record.KindRule}),
+func (queuesTenantAdapter) KeySpace() host.TenantKeySpace {
+	return host.TenantKeySpace{Name: "queues", Kinds: string([]byte{record.KindEntity, record.KindRule}),
 		First: 0x40, Last: 0x7F}
 }
 

@@ -131,7 +131,7 @@ func (s *inMemoryMessageStoreState) dropSession(l *sessionLock) {
 
 // popReturned claims at most n of the messages that receivers have already passed (their numbers are below
 // the next number to read) and that have become available again.
-func (s *inMemoryMessageStoreState) popReturned(p *cursor.Cursor, r *Receiver,
+func (s *inMemoryMessageStoreState) popReturned(p *cursor.ReceivePosition, r *Receiver,
 	n int) (list []*inMemoryMessageClaim) {
 	for len(list) < n {
 		seq, ok := p.PopReturned()

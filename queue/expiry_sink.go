@@ -61,27 +61,28 @@ func (h expirySinkEntity) Enter(ctx context.Context) (host.ExpiredItemSinkTx, er
 		h.m.gate.Leave()
 		return nil, err
 	}
-	return &expirySinkTx{e: e}, nil
+	return &expiredItemEnqueueTx{e: e}, nil
 }
 
-// expirySinkTx implements host.ExpiredItemSinkTx: it stores the expired items of one purge as messages.
-type expirySinkTx struct {
+// expiredItemEnqueueTx implements host.ExpiredItemSinkTx: it stores the expired items of one purge as
+// messages.
+type expiredItemEnqueueTx struct {
 	e *entityState
 	w *messageTx // nil if no transaction has begun
 }
 
 // Scopes implements host.ExpiredItemSinkTx: the transaction needs the engine scope of the queue or topic.
-func (i *expirySinkTx) Scopes(engine.Reader, []host.ExpiredItem) ([][]byte, error) {
+func (i *expiredItemEnqueueTx) Scopes(engine.Reader, []host.ExpiredItem) ([][]byte, error) {
 	return [][]byte{i.e.scope}, nil
 }
 
 // Begin implements host.ExpiredItemSinkTx: it begins the message operations in the transaction t, which
 // purges the items.
-func (i *expirySinkTx) Begin(t engine.Txn) { i.w = i.e.m.begin(t) }
+func (i *expiredItemEnqueueTx) Begin(t engine.Txn) { i.w = i.e.m.begin(t) }
 
 // Take implements host.ExpiredItemSinkTx: it sends the item as a message, which may be larger than the size
 // limit for clients. It fails with CodeQuotaExceeded if the entity is full; the expired item then waits.
-func (i *expirySinkTx) Take(dead host.ExpiredItem) (taken bool, err error) {
+func (i *expiredItemEnqueueTx) Take(dead host.ExpiredItem) (taken bool, err error) {
 	if i.w.moved > maxMoved {
 		return false, nil // for another transaction
 	}
@@ -99,11 +100,11 @@ func (i *expirySinkTx) Take(dead host.ExpiredItem) (taken bool, err error) {
 
 // Finish implements host.ExpiredItemSinkTx: it writes the counters of the message stores that Take has
 // changed to the transaction.
-func (i *expirySinkTx) Finish() { i.w.finish() }
+func (i *expiredItemEnqueueTx) Finish() { i.w.finish() }
 
 // Leave implements host.ExpiredItemSinkTx: it ends the purge. After a commit it updates the state in memory,
 // which wakes receivers.
-func (i *expirySinkTx) Leave(committed bool) {
+func (i *expiredItemEnqueueTx) Leave(committed bool) {
 	if committed && i.w != nil {
 		i.w.tell()
 		i.e.recordUse(i.w.now)

@@ -19,7 +19,7 @@ import (
 type messageDeliverer interface {
 	// receive hands out available messages to a receiver, at most max. It examines about look messages. paid
 	// is the number of bytes that the caller has taken from the memory limit for one large message.
-	receive(ctx context.Context, r *Receiver, look, max int, paid int64) (receiveResult, error)
+	receive(ctx context.Context, r *Receiver, look, max int, paid int64) (receiveAttemptResult, error)
 	// receiveNumbers hands out the messages with these sequence numbers. If one is not available, it fails
 	// with CodeMessageNotFound and hands out none.
 	receiveNumbers(ctx context.Context, numbers []int64, how receiveByNumberOptions) ([]Delivery, error)
@@ -54,11 +54,11 @@ type sessionLockManager interface {
 	// inspect returns the locks of sessions and of messages in the state that r shows. Until is set in the
 	// lock of each message; if the message is locked together with its session, it is the end of the
 	// session's lock.
-	inspect(r engine.Reader, sessions []string, messages []int64) (view.LockSet, error)
+	inspect(r engine.Reader, sessions []string, messages []int64) (view.MessageAndSessionLocks, error)
 }
 
-// receiveResult is what one attempt to receive messages without waiting returns.
-type receiveResult struct {
+// receiveAttemptResult is what one attempt to receive messages without waiting returns.
+type receiveAttemptResult struct {
 	list []Delivery
 	need int64 // size in bytes of the first message, if the memory limit prevented its receive
 	more bool  // other messages may be available

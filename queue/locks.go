@@ -34,7 +34,7 @@ type sessionLock struct {
 	holder *Receiver
 	token  message.UUID // of the stored lock, if several servers share the engine
 	lost   bool         // the lock is ending and its messages are being released
-	cursor cursor.Cursor
+	cursor cursor.ReceivePosition
 	lockDeadline
 }
 

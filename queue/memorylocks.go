@@ -16,13 +16,13 @@ import (
 type memoryLockManager struct{ *inMemoryMessageStoreState }
 
 func (s memoryLockManager) receive(ctx context.Context, r *Receiver, look, max int,
-	paid int64) (receiveResult, error) {
+	paid int64) (receiveAttemptResult, error) {
 	claims, err := r.claimNext(ctx, look)
 	if err != nil || len(claims) == 0 {
-		return receiveResult{}, err
+		return receiveAttemptResult{}, err
 	}
 	list, need, err := r.receive(ctx, claims, max, paid)
-	return receiveResult{list: list, need: need, more: true}, err
+	return receiveAttemptResult{list: list, need: need, more: true}, err
 }
 
 func (s memoryLockManager) receiveNumbers(ctx context.Context, numbers []int64,
@@ -273,8 +273,9 @@ func (s memoryLockManager) advance(ctx context.Context) (more bool, err error) {
 }
 
 func (s memoryLockManager) inspect(_ engine.Reader, sessions []string,
-	messages []int64) (view.LockSet, error) {
-	found := view.LockSet{Sessions: make(map[string]layout.Lock), Messages: make(map[int64]int64)}
+	messages []int64) (view.MessageAndSessionLocks, error) {
+	found := view.MessageAndSessionLocks{Sessions: make(map[string]layout.Lock),
+		Messages: make(map[int64]int64)}
 	now := s.now()
 	s.mu.Lock()
 	defer s.mu.Unlock()

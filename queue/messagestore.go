@@ -29,17 +29,17 @@ type inMemoryMessageStoreState struct {
 	ended     *entity.Error // reason why the store accepts no receivers any more; nil: it accepts them
 	claims    map[int64]*inMemoryMessageClaim
 	tokens    map[message.UUID]*inMemoryMessageClaim
-	due       lockDeadlineHeap // of message locks and session locks
-	cursor    cursor.Cursor    // of the receivers of a store without sessions
+	due       lockDeadlineHeap       // of message locks and session locks
+	cursor    cursor.ReceivePosition // of the receivers of a store without sessions
 	sessions  map[string]*sessionLock
 	free      cursor.WaiterQueue // receivers waiting for any free session
 	receivers map[*Receiver]struct{}
-	waiting   int        // receivers that wait for messages or for a session
-	activates int64      // earliest due time, in ms, of a scheduled message; host.Never if there is none
-	schedules uint64     // rises with each message that is scheduled
-	forwards  int64      // time in ms at which the timers forward messages; host.Never if there are none
-	ticking   bool       // an operation holds turn: it is making the due changes
-	timer     storeTimer // used by the timers
+	waiting   int                // receivers that wait for messages or for a session
+	activates int64              // earliest due time, in ms, of a scheduled message, or host.Never
+	schedules uint64             // rises with each message that is scheduled
+	forwards  int64              // time in ms at which the timers forward messages, or host.Never
+	ticking   bool               // an operation holds turn: it is making the due changes
+	timer     messageStoreWakeUp // used by the timers
 
 	kept cachedCounters // guarded by transactions over the scope
 
@@ -62,7 +62,7 @@ func newMessageStore(e *entityState, sub entity.SubQueue) *inMemoryMessageStoreS
 		forwarding: host.NewMutex(), forwards: host.Never,
 		claims: make(map[int64]*inMemoryMessageClaim), tokens: make(map[message.UUID]*inMemoryMessageClaim),
 		sessions:  make(map[string]*sessionLock),
-		receivers: make(map[*Receiver]struct{}), activates: host.Never, timer: storeTimer{index: -1}}
+		receivers: make(map[*Receiver]struct{}), activates: host.Never, timer: messageStoreWakeUp{index: -1}}
 	s.messages, s.locks, s.table = memoryLockManager{s}, memoryLockManager{s}, memoryLockManager{s}
 	if s.Shared = e.m.shared; s.Shared {
 		s.messages, s.locks, s.table = storedLockManager{s}, storedLockManager{s}, storedLockManager{s}
@@ -233,7 +233,7 @@ func (s *inMemoryMessageStoreState) wakeReceiver(e messageStoreUpdate) {
 
 // cursorOf returns the position from which receivers look for the next message: of the given session, or of
 // the store if it has no sessions. It returns nil if that session is not locked.
-func (s *inMemoryMessageStoreState) cursorOf(session string) *cursor.Cursor {
+func (s *inMemoryMessageStoreState) cursorOf(session string) *cursor.ReceivePosition {
 	if !s.BySession {
 		return &s.cursor
 	}

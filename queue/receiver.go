@@ -246,7 +246,7 @@ func (r *Receiver) stopWaiting(w *cursor.Waiter) {
 
 // cursor returns the position from which the receiver looks for the next message: that of its session, or
 // that of the store.
-func (r *Receiver) cursor() *cursor.Cursor {
+func (r *Receiver) cursor() *cursor.ReceivePosition {
 	if r.lock != nil {
 		return &r.lock.cursor
 	}

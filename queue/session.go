@@ -125,7 +125,7 @@ func (s *inMemoryMessageStoreState) freeSession(ctx context.Context,
 			if len(ids) == 0 || ctx.Err() != nil {
 				break
 			}
-			var locked view.LockSet
+			var locked view.MessageAndSessionLocks
 			locked, err = s.table.inspect(r, ids, nil)
 			for i := 0; err == nil && head == 0 && i < len(ids); i++ {
 				if _, is := locked.Sessions[ids[i]]; !is {

@@ -35,7 +35,7 @@ func (q *Queues) InspectSessions(ctx context.Context, a entity.Address,
 		return nil, err
 	}
 	list := make([]SessionInfo, len(ids))
-	var locked view.LockSet
+	var locked view.MessageAndSessionLocks
 	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) (err error) {
 		if locked, err = s.table.inspect(r, ids, nil); err != nil {
 			return err

@@ -99,8 +99,8 @@ func (t *dueStoreChangeScheduler) first() int64 {
 	return first
 }
 
-// storeTimer is a store's wake-up time and its position in the heap. The mutex of timers guards it.
-type storeTimer struct {
+// messageStoreWakeUp is a store's wake-up time and its position in the heap. The mutex of timers guards it.
+type messageStoreWakeUp struct {
 	at    int64
 	index int // -1 if it is in no heap
 }

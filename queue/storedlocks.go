@@ -54,8 +54,8 @@ func (s storedLockManager) run(ctx context.Context, fn func(w *messageTx,
 }
 
 func (s storedLockManager) receive(ctx context.Context, r *Receiver, look, max int,
-	paid int64) (receiveResult, error) {
-	var got receiveResult
+	paid int64) (receiveAttemptResult, error) {
+	var got receiveAttemptResult
 	var live []storedMessage
 	reader := claimedMessageReader{s: s.inMemoryMessageStoreState, state: layout.Active, max: max,
 		memory: r.o.Memory,
@@ -68,7 +68,7 @@ func (s storedLockManager) receive(ctx context.Context, r *Receiver, look, max i
 		}
 		seqs, err := view.FirstReady(w, r.readyPrefix(), look)
 		if err != nil || len(seqs) == 0 {
-			got, live = receiveResult{}, nil
+			got, live = receiveAttemptResult{}, nil
 			reader.releaseMemory()
 			return err
 		}
@@ -82,14 +82,14 @@ func (s storedLockManager) receive(ctx context.Context, r *Receiver, look, max i
 		if err != nil {
 			return err
 		}
-		got = receiveResult{need: reader.need, more: len(seqs) == look}
+		got = receiveAttemptResult{need: reader.need, more: len(seqs) == look}
 		got.list, err = w.giveOut(p, live, r.o.Mode, r)
 		return err
 	})
 	if err != nil {
 		reader.releaseMemory()
 		s.endLost(r, err)
-		return receiveResult{}, err
+		return receiveAttemptResult{}, err
 	}
 	for i := range got.list {
 		if r.o.Memory != nil {
@@ -295,7 +295,7 @@ func isLockLost(err error) bool {
 }
 
 func (s storedLockManager) inspect(r engine.Reader, sessions []string,
-	messages []int64) (view.LockSet, error) {
+	messages []int64) (view.MessageAndSessionLocks, error) {
 	return s.StoredLocks(r, sessions, messages)
 }
 

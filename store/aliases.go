@@ -50,7 +50,7 @@ type Item = value.Item
 
 // Arguments and results of item operations.
 type (
-	Key                    = value.Key
+	ItemKey                = value.ItemKey
 	PartitionScope         = value.PartitionScope
 	ListOptions            = value.ListOptions
 	ReadOptions            = value.ReadOptions
@@ -108,7 +108,7 @@ func PageLimit(requested int) int { return value.PageLimit(requested) }
 // The types of change feeds and of the log of expiries.
 type (
 	Change          = feed.Change
-	ChangeMode      = feed.FeedMode
+	ChangeFeedMode  = feed.FeedMode
 	ChangeKind      = feed.ChangeKind
 	ChangesStart    = feed.StartPosition
 	ChangesPage     = feed.ChangesPage

@@ -56,8 +56,8 @@ func benchStore(b *testing.B, n int) (*DB, *Container, *ttl.VirtualClock) {
 }
 
 // benchKey returns the partition key and id of the i-th document.
-func benchKey(i int) Key {
-	return Key{Partition: definition.NewPartitionKey(jsondoc.StringValue(fmt.Sprintf("user-%06d", i/10))),
+func benchKey(i int) ItemKey {
+	return ItemKey{Partition: definition.NewPartitionKey(jsondoc.StringValue(fmt.Sprintf("user-%06d", i/10))),
 		ID: fmt.Sprintf("%010d", i)}
 }
 
@@ -83,7 +83,7 @@ func benchFill(b *testing.B, c *Container, from, to int) {
 
 func benchReads(b *testing.B, stored, read int) {
 	_, c, _ := benchStore(b, stored)
-	keys := make([]Key, read)
+	keys := make([]ItemKey, read)
 	for i := range keys {
 		keys[i] = benchKey(i * 7919 % stored)
 	}
@@ -116,7 +116,7 @@ func BenchmarkPointReadRepeated(b *testing.B) { benchReads(b, 10_000, 100) }
 
 func BenchmarkCreate(b *testing.B) {
 	_, c, _ := benchStore(b, 0)
-	keys, bodies := make([]Key, 0, b.N), make([][]byte, 0, b.N)
+	keys, bodies := make([]ItemKey, 0, b.N), make([][]byte, 0, b.N)
 	for i := range b.N {
 		keys, bodies = append(keys, benchKey(i)), append(bodies, benchBody(i))
 	}

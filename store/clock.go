@@ -70,14 +70,14 @@ func (db *DB) VirtualClock() bool { return db.live().in.Virtual() }
 
 // Clock returns the state of the server's virtual clock; for the system's clock, the current time at rate
 // 1.
-func (db *DB) Clock() ttl.ClockState {
+func (db *DB) Clock() ttl.VirtualClockState {
 	s, _ := db.live().in.Clock().State()
 	return s
 }
 
 // Clock returns the state of the database's clock. own reports whether the database has a clock of its own;
 // otherwise the state is that of the server's.
-func (d *Database) Clock() (s ttl.ClockState, own bool) { return d.clock.State() }
+func (d *Database) Clock() (s ttl.VirtualClockState, own bool) { return d.clock.State() }
 
 // ClockChangeRequest moves a virtual clock.
 type ClockChangeRequest = ttl.ClockChangeRequest
@@ -89,7 +89,7 @@ type ClockChangeRequest = ttl.ClockChangeRequest
 // not: an expired item stays expired. SetClock fails with CodeForbidden if the clock is the system's, and
 // with CodeBadRequest for an invalid change or a moment that is too far back. In the latter case the error
 // names the event that prevents it.
-func (db *DB) SetClock(ctx context.Context, c ClockChangeRequest) (ttl.ClockState, error) {
+func (db *DB) SetClock(ctx context.Context, c ClockChangeRequest) (ttl.VirtualClockState, error) {
 	s, err := db.live().in.SetClock(ctx, c)
 	return s, classify.ToFault(err)
 }
@@ -97,7 +97,7 @@ func (db *DB) SetClock(ctx context.Context, c ClockChangeRequest) (ttl.ClockStat
 // SetClock moves the database's clock. The first call gives the database a clock of its own, which starts
 // with the state of the server's and is independent of it from then on. Errors are those of DB.SetClock,
 // and CodeNotFound if the database has been dropped.
-func (d *Database) SetClock(ctx context.Context, c ClockChangeRequest) (ttl.ClockState, error) {
+func (d *Database) SetClock(ctx context.Context, c ClockChangeRequest) (ttl.VirtualClockState, error) {
 	s, err := d.clock.Set(ctx, c, d.exists)
 	return s, classify.ToFault(err)
 }

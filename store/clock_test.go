@@ -20,7 +20,7 @@ func TestClockChanges(t *testing.T) {
 	testdisk.Pebble(t, "the machine's clock is moved, which servers of a database do not use")
 	t.Parallel()
 	type clock struct {
-		set func(context.Context, store.ClockChangeRequest) (ttl.ClockState, error)
+		set func(context.Context, store.ClockChangeRequest) (ttl.VirtualClockState, error)
 		now func() time.Time
 	}
 	l := newClockRig(t, store.Options{ManualReaper: true})
@@ -371,7 +371,7 @@ func TestReaperWithDatabaseClocks(t *testing.T) {
 	}
 	purged := func(c *store.Container) {
 		t.Helper()
-		_, err := c.Wait(l.ctx, store.WaitRequest{For: store.WaitPurged, Key: store.Key{Partition: pk("x"), ID: "i"}})
+		_, err := c.Wait(l.ctx, store.WaitRequest{For: store.WaitPurged, Key: store.ItemKey{pk("x"), "i"}})
 		if err != nil {
 			t.Fatal(err)
 		}

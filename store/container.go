@@ -45,7 +45,7 @@ type Container struct {
 	count             cachedItemCount
 	spending          work.ThroughputBudget // of the container's own throughput
 	plans             work.PlanCache
-	marks             container.LatestMoments
+	marks             container.LatestEventMoments
 	notifier          host.WaiterNotifier
 	expirySubscribers host.WaiterNotifier // subscribers of the log of expiries
 	splitEnds         host.WaiterNotifier // notified when another server's change of the state has been read

@@ -30,7 +30,7 @@ type openDataset struct {
 	eng        engine.Engine
 	get        host.GetFunc
 	opts       Options
-	marks      container.LatestMoments // of the catalog
+	marks      container.LatestEventMoments // of the catalog
 	rids       work.ItemRIDCache
 	txs        transaction.TransactionPool // of writes
 	sweepSizes sweepLimits
@@ -62,8 +62,8 @@ const tenantName = "documents"
 
 // KeySpace returns the part of the engine's keys that belongs to the store: the keys of a container begin
 // with its number, whose top bit is set.
-func (dbTenantAdapter) KeySpace() host.KeySpace {
-	return host.KeySpace{Name: tenantName, Kinds: catalogKinds(), First: 0x80, Last: 0xFF}
+func (dbTenantAdapter) KeySpace() host.TenantKeySpace {
+	return host.TenantKeySpace{Name: tenantName, Kinds: catalogKinds(), First: 0x80, Last: 0xFF}
 }
 
 // Scopes returns the engine scopes of all partition ranges. In each scope writing transactions run one after
@@ -208,12 +208,12 @@ func (ds *openDataset) leader(work string) func(context.Context, func(context.Co
 	return func(ctx context.Context, fn func(context.Context)) { ds.in.WhileLeased(ctx, work, fn) }
 }
 
-// RunningServer describes one of the running servers that share the data.
-type RunningServer = host.RunningServer
+// RunningServerInfo describes one of the running servers that share the data.
+type RunningServerInfo = host.RunningServerInfo
 
 // Servers returns the running servers that share the data, and their leases, the oldest server first. If
 // the engine cannot be shared, it returns this server only.
-func (db *DB) Servers(ctx context.Context) ([]RunningServer, error) {
+func (db *DB) Servers(ctx context.Context) ([]RunningServerInfo, error) {
 	list, err := db.live().in.ListServers(ctx)
 	return list, classify.ToFault(err)
 }

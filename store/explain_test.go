@@ -178,7 +178,7 @@ func TestExplainRefuses(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, "", 1)
 	defer b.close()
-	for name, key := range map[string]store.Key{
+	for name, key := range map[string]store.ItemKey{
 		"no partition key": {ID: "a"},
 		"no id":            {Partition: pk("p")},
 	} {

@@ -13,7 +13,7 @@ import (
 // ChangesRequest asks for a page of a change feed.
 type ChangesRequest struct {
 	Scope    PartitionScope
-	Mode     ChangeMode
+	Mode     ChangeFeedMode
 	Start    ChangesStart
 	Session  []SessionTokenEntry
 	MaxItems int // changes per page, as in ListOptions; a page never ends inside a transaction

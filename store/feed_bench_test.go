@@ -47,7 +47,7 @@ func BenchmarkKeepVersions(b *testing.B) {
 // long feed.
 func BenchmarkFeedPage(b *testing.B) {
 	for _, n := range []int{1_000, 20_000} {
-		for _, mode := range []ChangeMode{LatestVersions, AllVersions} {
+		for _, mode := range []ChangeFeedMode{LatestVersions, AllVersions} {
 			b.Run(fmt.Sprintf("items=%d/mode=%d", n, mode), func(b *testing.B) {
 				_, first, _ := benchStore(b, 0)
 				c := benchKeeps(b, first, 10)

@@ -357,7 +357,7 @@ func (w *feedRig) settle() {
 type changeFeedTestReader struct {
 	w       *feedRig
 	scope   store.PartitionScope
-	mode    store.ChangeMode
+	mode    store.ChangeFeedMode
 	after   string
 	seen    map[metamorphic.ItemKey]uint64
 	changes map[metamorphic.ItemKey][]string
@@ -365,7 +365,7 @@ type changeFeedTestReader struct {
 
 // follow adds a reader of the scope for each kind of feed, beginning at the current position.
 func (w *feedRig) follow(s store.PartitionScope) {
-	for _, mode := range []store.ChangeMode{store.LatestVersions, store.AllVersions} {
+	for _, mode := range []store.ChangeFeedMode{store.LatestVersions, store.AllVersions} {
 		page, _, err := w.c.Changes(w.ctx, store.ChangesRequest{Scope: s, Mode: mode, Start: store.ChangesStart{Now: true}})
 		if err != nil || len(page.Changes) > 0 {
 			w.t.Fatal(err, page)

@@ -33,7 +33,7 @@ func TestFeedSurvivesCrashes(t *testing.T) {
 			latest, all := newFeedReplica(store.LatestVersions), newFeedReplica(store.AllVersions)
 			for life := range 4 {
 				db, c := openReplicated(t, fs, clock, system, ranges)
-				for _, f := range []*feedReplica{latest, all} {
+				for _, f := range []*replicatingFeedReader{latest, all} {
 					f.verify(t, db, c)
 				}
 				fs = liveWithReaders(t, rand.New(rand.NewPCG(uint64(life), uint64(ranges))), fs, db, c, clock,
@@ -93,7 +93,7 @@ func openReplicated(t *testing.T, fs *testdisk.EngineStorage, clock, system *ttl
 // liveWithReaders runs writers and readers concurrently, and returns a copy of the disk as a crash in the
 // middle leaves it.
 func liveWithReaders(t *testing.T, r *rand.Rand, fs *testdisk.EngineStorage, db *store.DB, c *store.Container,
-	clock *ttl.VirtualClock, readers ...*feedReplica) *testdisk.EngineStorage {
+	clock *ttl.VirtualClock, readers ...*replicatingFeedReader) *testdisk.EngineStorage {
 	const writers, operations = 4, 60
 	ctx := context.Background()
 	seeds := make([]uint64, writers)
@@ -211,9 +211,9 @@ func writeSomething(ctx context.Context, r *rand.Rand, db *store.DB, c *store.Co
 	return err
 }
 
-// feedReplica is a reader that builds a copy of a container from its change feed.
-type feedReplica struct {
-	mode store.ChangeMode
+// replicatingFeedReader is a reader that builds a copy of a container from its change feed.
+type replicatingFeedReader struct {
+	mode store.ChangeFeedMode
 
 	mu       sync.Mutex
 	observed feedReplicaContent
@@ -233,19 +233,20 @@ func (k feedReplicaContent) clone() feedReplicaContent {
 	return c
 }
 
-func newFeedReplica(mode store.ChangeMode) *feedReplica {
-	return &feedReplica{mode: mode, observed: feedReplicaContent{items: map[metamorphic.ItemKey]string{}}}
+func newFeedReplica(mode store.ChangeFeedMode) *replicatingFeedReader {
+	observed := feedReplicaContent{items: map[metamorphic.ItemKey]string{}}
+	return &replicatingFeedReader{mode: mode, observed: observed}
 }
 
-func (f *feedReplica) freeze() {
+func (f *replicatingFeedReader) freeze() {
 	k := f.observed.clone()
 	f.frozen = &k
 }
 
-func (f *feedReplica) thaw() { f.observed, f.frozen = *f.frozen, nil }
+func (f *replicatingFeedReader) thaw() { f.observed, f.frozen = *f.frozen, nil }
 
 // page reads one page, applies its changes to the copy and returns their number.
-func (f *feedReplica) page(c *store.Container) (int, error) {
+func (f *replicatingFeedReader) page(c *store.Container) (int, error) {
 	f.mu.Lock()
 	req := store.ChangesRequest{Mode: f.mode, Start: store.ChangesStart{After: f.observed.after},
 		MaxItems: 1 + len(f.observed.items)%5}
@@ -287,7 +288,7 @@ func version(it store.Item) string {
 }
 
 // verify reads the feed to its end and compares the copy with the items of the container.
-func (f *feedReplica) verify(t *testing.T, db *store.DB, c *store.Container) {
+func (f *replicatingFeedReader) verify(t *testing.T, db *store.DB, c *store.Container) {
 	t.Helper()
 	ctx := context.Background()
 	if _, err := db.SweepNow(ctx); err != nil {

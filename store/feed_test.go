@@ -40,7 +40,7 @@ func TestFeedPagesEndWithTransactions(t *testing.T) {
 			t.Fatal(out, err)
 		}
 	}
-	sizes := func(mode store.ChangeMode, limit int) (sizes []int) {
+	sizes := func(mode store.ChangeFeedMode, limit int) (sizes []int) {
 		t.Helper()
 		start := store.ChangesStart{After: "0"}
 		for {
@@ -62,7 +62,7 @@ func TestFeedPagesEndWithTransactions(t *testing.T) {
 	put("d", "")   // an expiry and a create
 	batch("b a g") // b and a leave the first batch
 	for _, tc := range []struct {
-		mode  store.ChangeMode
+		mode  store.ChangeFeedMode
 		limit int
 		want  []int
 	}{
@@ -199,7 +199,7 @@ func TestFeedOfPrefix(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for _, mode := range []store.ChangeMode{store.LatestVersions, store.AllVersions} {
+		for _, mode := range []store.ChangeFeedMode{store.LatestVersions, store.AllVersions} {
 			for key, want := range map[*definition.PartitionKey]int{
 				{}:                  40,
 				keyed("t2"):         10,

@@ -275,7 +275,7 @@ func TestImportWakesTheReaper(t *testing.T) {
 			l.system.Advance(o.ExpiresIn)
 		}
 		if _, err := c.Wait(l.ctx, store.WaitRequest{For: store.WaitPurged,
-			Key: store.Key{Partition: pk("x"), ID: "i"}}); err != nil {
+			Key: store.ItemKey{Partition: pk("x"), ID: "i"}}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -13,7 +13,8 @@ func (c *Container) lintItem(st *container.State,
 	item := &p.Item.DecodedItem
 	found := lint.Life(st.Policy().Default, item, &st.LifeRules.Basis, st.Vectors)
 	if found != 0 {
-		c.noteLint(found, &lint.LastViolatingWrite{Key: Key{Partition: c.def.Extract(item.Body), ID: item.ID},
+		c.noteLint(found, &lint.LastViolatingWrite{Key: ItemKey{Partition: c.def.Extract(item.Body),
+			ID: item.ID},
 			TTL: item.Head.Life.Own, At: item.Head.Life.TS})
 	}
 	return found
@@ -25,7 +26,7 @@ func (c *containerAdapter) Refused(id string, body, token []byte) {
 	if string(token) == "null" {
 		of := (*Container)(c)
 		of.noteLint(definition.LintNull,
-			&lint.LastViolatingWrite{Key: Key{Partition: c.def.Extract(body), ID: id}, At: of.moment()})
+			&lint.LastViolatingWrite{Key: ItemKey{Partition: c.def.Extract(body), ID: id}, At: of.moment()})
 	}
 }
 

@@ -22,7 +22,7 @@ type receivedChangeFeedPages struct {
 
 // follow1 reads the change feed of the container's only range after an LSN, in pages of at most most
 // changes. It checks that each page is in the order of LSNs and contains all changes of its last LSN.
-func (b *testStore) follow1(mode store.ChangeMode, after uint64, most int) (out receivedChangeFeedPages) {
+func (b *testStore) follow1(mode store.ChangeFeedMode, after uint64, most int) (out receivedChangeFeedPages) {
 	b.t.Helper()
 	for {
 		page, _, err := b.c.Changes(b.ctx, store.ChangesRequest{
@@ -116,7 +116,7 @@ func TestOneLSNForABatch(t *testing.T) {
 	if it := b.doc("last", 0); it.LSN() != before+2 {
 		t.Errorf("the next write has LSN %d, want %d", it.LSN(), before+2)
 	}
-	for _, mode := range []store.ChangeMode{store.LatestVersions, store.AllVersions} {
+	for _, mode := range []store.ChangeFeedMode{store.LatestVersions, store.AllVersions} {
 		if got := b.follow1(mode, 0, 1).sizes(); got != "[1 5 1]" {
 			t.Errorf("mode %d: pages of %s", mode, got)
 		}
@@ -189,7 +189,7 @@ func TestOneLSNForAScript(t *testing.T) {
 	}
 	apart(t, items)
 	b.doc("last", 0)
-	for _, mode := range []store.ChangeMode{store.LatestVersions, store.AllVersions} {
+	for _, mode := range []store.ChangeFeedMode{store.LatestVersions, store.AllVersions} {
 		f := b.follow1(mode, 0, 100)
 		if got := f.sizes(); got != "[5001 1]" {
 			t.Errorf("mode %d: pages of %s", mode, got)

@@ -40,7 +40,7 @@ func TestQueriesShareMemoryBudget(t *testing.T) {
 		q := store.QueryRequest{Text: text, ListOptions: store.ListOptions{MaxItems: -1}}
 		_, _, err := b.c.Query(b.ctx, q)
 		var wait *store.ThrottledError
-		var busy *query.BusyError
+		var busy *query.MemoryUnavailableError
 		if !is(err, fault.CodeThrottled) || !errors.As(err, &wait) || !errors.As(err, &busy) {
 			t.Errorf("%s: %v", text, err)
 		}

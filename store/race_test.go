@@ -234,9 +234,9 @@ func TestReadsAtExpirySecond(t *testing.T) {
 			for _, it := range page.Items {
 				seen(began, it)
 			}
-			var keys []store.Key
+			var keys []store.ItemKey
 			for i := range items {
-				keys = append(keys, store.Key{Partition: partition(i), ID: strconv.Itoa(i)})
+				keys = append(keys, store.ItemKey{Partition: partition(i), ID: strconv.Itoa(i)})
 			}
 			began = b.seconds()
 			many, _, err := b.c.ReadMany(b.ctx, keys, store.ReadOptions{})
@@ -599,7 +599,8 @@ func TestReadsReturnDurableWrites(t *testing.T) {
 		return string(it.Body()), err
 	}
 	readMany := func() (string, error) {
-		items, _, err := b.c.ReadMany(b.ctx, []store.Key{{Partition: pk("x"), ID: "a"}}, store.ReadOptions{})
+		items, _, err := b.c.ReadMany(b.ctx, []store.ItemKey{{Partition: pk("x"), ID: "a"}},
+			store.ReadOptions{})
 		if len(items) == 0 {
 			return "", err
 		}

@@ -188,7 +188,7 @@ func (c *Container) absent(ctx context.Context, st *container.State, s *containe
 }
 
 // ReadMany reads items by their keys, in the order of keys. Items that do not exist are left out.
-func (c *Container) ReadMany(ctx context.Context, keys []Key,
+func (c *Container) ReadMany(ctx context.Context, keys []ItemKey,
 	o ReadOptions) ([]Item, OperationReceipt, error) {
 	items := make([]Item, 0, len(keys))
 	total := c.refused()
@@ -210,15 +210,15 @@ func (c *Container) ReadMany(ctx context.Context, keys []Key,
 
 // ResolveRID returns the key of the item with the given resource id. It fails with CodeBadRequest if rid
 // does not name an item of this container, and with CodeNotFound if there is no such item.
-func (c *Container) ResolveRID(ctx context.Context, rid string) (Key, error) {
+func (c *Container) ResolveRID(ctx context.Context, rid string) (ItemKey, error) {
 	b, ok := layout.ParseRID(rid, 16)
 	if !ok || string(b[:8]) != string(layout.ContainerRIDBytes(c.d.rec.Num, c.cid)) || b[15]>>4 != 0 {
-		return Key{}, value.BadRID(rid)
+		return ItemKey{}, value.BadRID(rid)
 	}
 	for {
 		st, now, _, err := c.stateAndTime(ctx)
 		if err != nil {
-			return Key{}, err
+			return ItemKey{}, err
 		}
 		k, err := c.resolve(ctx, st, now, binary.LittleEndian.Uint64(b[8:]))
 		again, err := c.refreshed(ctx, err)
@@ -239,18 +239,18 @@ func (c *Container) ResolveRID(ctx context.Context, rid string) (Key, error) {
 // If the item exists, the receipt is zero. If it does not, the receipt is that of the named partition's
 // range, and o.Session is checked against that range.
 func (c *Container) ResolveRIDIn(ctx context.Context, pk definition.PartitionKey, rid string,
-	o ReadOptions) (Key, OperationReceipt, error) {
+	o ReadOptions) (ItemKey, OperationReceipt, error) {
 	key, err := c.ResolveRID(ctx, rid)
 	if err != nil && fault.ErrorCode(err) != fault.CodeNotFound {
-		return Key{}, OperationReceipt{}, err
+		return ItemKey{}, OperationReceipt{}, err
 	}
 	sent, bad := c.def.FullKey(pk, key.ID)
 	switch {
 	case bad != nil:
-		return Key{}, OperationReceipt{}, bad
+		return ItemKey{}, OperationReceipt{}, bad
 	case err != nil || !c.def.Matches(sent, key.Partition):
 		r, err := c.absentFrom(ctx, sent, o)
-		return Key{}, r, err
+		return ItemKey{}, r, err
 	}
 	return key, OperationReceipt{}, nil
 }
@@ -273,30 +273,30 @@ func (c *Container) absentFrom(ctx context.Context, pk definition.PartitionKey,
 	return c.receipt(s, value.ChargeNotFound), transaction.ItemNotFound()
 }
 
-func (c *Container) resolve(ctx context.Context, st *container.State, now int64, n uint64) (Key, error) {
+func (c *Container) resolve(ctx context.Context, st *container.State, now int64, n uint64) (ItemKey, error) {
 	for _, s := range st.Ranges {
 		v, at, err := c.ds.get(ctx, s.Scope, layout.AppendScopeKey(nil, s.Scope, layout.FamilyItem, n))
 		if err != nil && !isAbsent(err) {
-			return Key{}, classify.ToFault(err)
+			return ItemKey{}, classify.ToFault(err)
 		}
 		if err := st.Current(at.Mark); err != nil {
-			return Key{}, err
+			return ItemKey{}, err
 		}
 		if _, serr := c.settled(ctx, s, at, 0); serr != nil {
-			return Key{}, serr
+			return ItemKey{}, serr
 		}
 		if err != nil {
 			continue
 		}
 		item, err := c.items.Decode(n, v)
 		if err != nil {
-			return Key{}, classify.ToFault(err)
+			return ItemKey{}, classify.ToFault(err)
 		}
 		t := transaction.Tx{State: st, Now: c.momentOf(now, at)}
 		if !t.Live(item) {
 			break
 		}
-		return Key{Partition: c.def.Extract(item.Body), ID: item.ID}, nil
+		return ItemKey{Partition: c.def.Extract(item.Body), ID: item.ID}, nil
 	}
-	return Key{}, transaction.ItemNotFound()
+	return ItemKey{}, transaction.ItemNotFound()
 }

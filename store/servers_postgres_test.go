@@ -60,7 +60,7 @@ func TestStoresOfOneDatabase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key := store.Key{Partition: pk("p"), ID: "a"}
+	key := store.ItemKey{Partition: pk("p"), ID: "a"}
 	done := make(chan error)
 	wait := func(what store.WaitCondition, after uint64) {
 		go func() {

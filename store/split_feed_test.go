@@ -35,7 +35,7 @@ func TestFeedsAcrossSplits(t *testing.T) {
 		for _, id := range b.rangeIDs() {
 			at[0][id], at[1][id] = "", b.feedNow(t, id)
 		}
-		note := func(reader int, mode store.ChangeMode, changes []store.Change) {
+		note := func(reader int, mode store.ChangeFeedMode, changes []store.Change) {
 			for _, ch := range changes {
 				id := ch.Key.ID
 				if id == "" {
@@ -49,7 +49,7 @@ func TestFeedsAcrossSplits(t *testing.T) {
 			}
 		}
 		read := func(pages int) {
-			for i, mode := range []store.ChangeMode{store.LatestVersions, store.AllVersions} {
+			for i, mode := range []store.ChangeFeedMode{store.LatestVersions, store.AllVersions} {
 				for range pages {
 					page, _, err := b.c.Changes(b.ctx,
 						store.ChangesRequest{Mode: mode, MaxItems: 1 + r.IntN(9),

@@ -17,15 +17,15 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// settingsWorkload is a randomWorkload that also turns the logs of the container on and off and sets the
-// clock back.
-type settingsWorkload struct {
+// settingsChangingWorkload is a randomWorkload that also turns the logs of the container on and off and sets
+// the clock back.
+type settingsChangingWorkload struct {
 	*randomWorkload
 	kept, seenStates bool      // all versions, and expiries, are kept
 	latest           time.Time // that the clock has shown
 }
 
-func (w *settingsWorkload) turn() {
+func (w *settingsChangingWorkload) turn() {
 	w.b.t.Helper()
 	if now := w.b.clock.Now(); now.After(w.latest) {
 		w.latest = now
@@ -68,7 +68,7 @@ func TestSplitDuringSettingChanges(t *testing.T) {
 		b, s := newSplitBench(t, disk)
 		b.makeEmpty()
 		r := rand.New(rand.NewPCG(seed, 11))
-		w := &settingsWorkload{kept: true, randomWorkload: &randomWorkload{b: b, r: r,
+		w := &settingsChangingWorkload{kept: true, randomWorkload: &randomWorkload{b: b, r: r,
 			want: map[string]string{}}}
 		for range 30 {
 			w.step(false)

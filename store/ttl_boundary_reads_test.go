@@ -22,7 +22,7 @@ type expiryBoundaryTestRead struct {
 	open   int64 // shown items that nothing can be said of: leased ones that were just being written
 }
 
-// lifetimeKnownBeforeRead holds the values of an expiryBoundaryKey at the beginning of a read.
+// lifetimeKnownBeforeRead holds the values of an expiryModelItem at the beginning of a read.
 type lifetimeKnownBeforeRead struct{ writes, until, dead int64 }
 
 func (g *expiryBoundaryTestRead) begin() {
@@ -35,7 +35,7 @@ func (g *expiryBoundaryTestRead) begin() {
 	g.before = g.y.now()
 }
 
-// settled reports whether the i-th expiryBoundaryKey was not written between the beginning of the read and
+// settled reports whether the i-th expiryModelItem was not written between the beginning of the read and
 // now, so that its known lifetime applies to what the read returned.
 func (g *expiryBoundaryTestRead) settled(i int) bool {
 	return g.known[i].writes%2 == 0 && g.known[i].writes == g.y.plots[i].writes.Load()
@@ -144,7 +144,7 @@ func scope(partition int) store.PartitionScope {
 	return store.PartitionScope{Partition: pk(strconv.Itoa(partition))}
 }
 
-func (g *expiryBoundaryTestRead) point(p *expiryBoundaryKey) error {
+func (g *expiryBoundaryTestRead) point(p *expiryModelItem) error {
 	dead, writes, until, before := p.dead.Load(), p.writes.Load(), p.until.Load(), g.y.now()
 	it, _, err := g.y.c.Read(g.y.ctx, pk(p.partition), p.id, store.ReadOptions{})
 	after := g.y.now()
@@ -162,10 +162,10 @@ func (g *expiryBoundaryTestRead) point(p *expiryBoundaryKey) error {
 }
 
 func (g *expiryBoundaryTestRead) many(partition int) error {
-	var keys []store.Key
+	var keys []store.ItemKey
 	for i := range g.y.plots {
 		if p := &g.y.plots[i]; partition < 0 || i%partitions == partition {
-			keys = append(keys, store.Key{Partition: pk(p.partition), ID: p.id})
+			keys = append(keys, store.ItemKey{Partition: pk(p.partition), ID: p.id})
 		}
 	}
 	g.begin()
@@ -253,7 +253,7 @@ func (g *expiryBoundaryTestRead) feed(partition int) error {
 
 // follow reads the next page of a change feed and advances the position at. The feed of latest versions
 // must contain live items only, and that of all versions no expiry before its time.
-func (g *expiryBoundaryTestRead) follow(at *store.ChangesStart, mode store.ChangeMode) error {
+func (g *expiryBoundaryTestRead) follow(at *store.ChangesStart, mode store.ChangeFeedMode) error {
 	g.begin()
 	page, _, err := g.y.c.Changes(g.y.ctx, store.ChangesRequest{Mode: mode, Start: *at, MaxItems: -1})
 	if mode == store.AllVersions && is(err, fault.CodeBadRequest) { // it fell behind the retention

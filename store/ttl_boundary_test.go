@@ -28,10 +28,10 @@ const (
 	partitions = 4
 )
 
-// expiryBoundaryKey is a key under which one item after the other is written, with the lifetime of the last
+// expiryModelItem is a key under which one item after the other is written, with the lifetime of the last
 // one as its writer knows it. A write never shortens the life of a live item, so until is also valid during
 // the next write.
-type expiryBoundaryKey struct {
+type expiryModelItem struct {
 	id, partition string
 	kind          int
 
@@ -58,7 +58,7 @@ type expiryBoundaryRig struct {
 	d           *store.Database
 	c           *store.Container
 	short, long int64 // the defaults, between which it goes to and fro
-	plots       [plots]expiryBoundaryKey
+	plots       [plots]expiryModelItem
 
 	// the number of checked results; of items rightly returned and rightly missing; and of results during
 	// which the clock moved
@@ -166,7 +166,7 @@ func (y *expiryBoundaryRig) tend() {
 	}
 }
 
-// write writes every second expiryBoundaryKey in turn, beginning with number half, until the test ends.
+// write writes every second expiryModelItem in turn, beginning with number half, until the test ends.
 func (y *expiryBoundaryRig) write(half int) {
 	r := rand.New(rand.NewPCG(uint64(half), 5))
 	for i := half; !y.over(); i = (i + 2) % plots {
@@ -177,7 +177,7 @@ func (y *expiryBoundaryRig) write(half int) {
 
 // use writes p by a random kind of write. Whether the write succeeds shows whether there was an item,
 // which is checked.
-func (y *expiryBoundaryRig) use(r *rand.Rand, p *expiryBoundaryKey) {
+func (y *expiryBoundaryRig) use(r *rand.Rand, p *expiryModelItem) {
 	until, dead, before := p.until.Load(), p.dead.Load(), y.now()
 	if before+1 < dead && r.IntN(3) > 0 {
 		runtime.Gosched()
@@ -226,7 +226,7 @@ func (y *expiryBoundaryRig) use(r *rand.Rand, p *expiryBoundaryKey) {
 
 // publish records how long the item that was just written lives, after taking a lease on it if p is
 // leased.
-func (y *expiryBoundaryRig) publish(r *rand.Rand, p *expiryBoundaryKey, it store.Item, life int64) {
+func (y *expiryBoundaryRig) publish(r *rand.Rand, p *expiryModelItem, it store.Item, life int64) {
 	until, dead := it.Timestamp()+life, it.Timestamp()+life
 	switch p.kind {
 	case inherits:
@@ -254,7 +254,7 @@ func raiseTo(at *atomic.Int64, n int64) {
 
 // check fails the test if a call between the seconds before and after found an item that had expired at
 // dead, or missed one that lives until until. how names the call.
-func (y *expiryBoundaryRig) check(how string, p *expiryBoundaryKey, found bool, dead, until, before,
+func (y *expiryBoundaryRig) check(how string, p *expiryModelItem, found bool, dead, until, before,
 	after int64) {
 	switch {
 	case found && dead <= before:

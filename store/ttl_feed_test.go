@@ -12,7 +12,7 @@ import (
 
 // changes reads a change feed from a position to its end. It returns a short text for each change, and the
 // position at the end.
-func (b *testStore) changes(mode store.ChangeMode, from string) (words []string, end string) {
+func (b *testStore) changes(mode store.ChangeFeedMode, from string) (words []string, end string) {
 	b.t.Helper()
 	req := store.ChangesRequest{Mode: mode, Start: store.ChangesStart{After: from}, MaxItems: -1}
 	for {

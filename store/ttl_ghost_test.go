@@ -114,7 +114,7 @@ var ghostRows = []struct {
 	{"read If-None-Match its etag", fault.CodeNotFound, func(h *expiredItem) error { return h.read(h.etag) }},
 	{"read If-None-Match anything", fault.CodeNotFound, func(h *expiredItem) error { return h.read("*") }},
 	{"read of many", 0, func(h *expiredItem) error {
-		items, _, err := h.c.ReadMany(h.ctx, []store.Key{{Partition: h.pk, ID: "ghost"}}, store.ReadOptions{})
+		items, _, err := h.c.ReadMany(h.ctx, []store.ItemKey{{h.pk, "ghost"}}, store.ReadOptions{})
 		if len(items) > 0 {
 			return errOldItem
 		}

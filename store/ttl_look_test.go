@@ -15,9 +15,9 @@ import (
 // document; 0 means that there is none.
 type expectedVisibleItem struct{ ts, ttl, v int64 }
 
-// visibleItemsCheck reads a container by every kind of read. Each must return exactly the items in want.
-// keys are the items that are also read one by one.
-type visibleItemsCheck struct {
+// allReadsVisibilityCheck reads a container by every kind of read. Each must return exactly the items in
+// want. keys are the items that are also read one by one.
+type allReadsVisibilityCheck struct {
 	ctx  context.Context
 	c    *store.Container
 	keys []metamorphic.ItemKey
@@ -27,7 +27,7 @@ type visibleItemsCheck struct {
 
 func lookAt(ctx context.Context, c *store.Container, keys []metamorphic.ItemKey,
 	want map[metamorphic.ItemKey]expectedVisibleItem) error {
-	l := visibleItemsCheck{ctx: ctx, c: c, keys: keys, want: want}
+	l := allReadsVisibilityCheck{ctx: ctx, c: c, keys: keys, want: want}
 	for _, way := range []struct {
 		name string
 		look func() error
@@ -43,7 +43,7 @@ func lookAt(ctx context.Context, c *store.Container, keys []metamorphic.ItemKey,
 
 // see records an item that a read has returned, and fails if it is not expected, differs or is returned
 // twice.
-func (l *visibleItemsCheck) see(body jsondoc.Value, ts int64) error {
+func (l *allReadsVisibilityCheck) see(body jsondoc.Value, ts int64) error {
 	k := metamorphic.ItemKey{ID: body.Member("id").Str(), Partition: body.Member("pk").Str()}
 	want, alive := l.want[k]
 	switch got := (expectedVisibleItem{ts, int64(body.Member("ttl").Num()), int64(body.Member("v").Num())}); {
@@ -59,7 +59,7 @@ func (l *visibleItemsCheck) see(body jsondoc.Value, ts int64) error {
 }
 
 // all fails if the read has not returned all items in want.
-func (l *visibleItemsCheck) all() error {
+func (l *allReadsVisibilityCheck) all() error {
 	for k, it := range l.want {
 		if !l.got[k] {
 			return fmt.Errorf("%s is alive as %+v, and does not show", k, it)
@@ -68,7 +68,7 @@ func (l *visibleItemsCheck) all() error {
 	return nil
 }
 
-func (l *visibleItemsCheck) points() error {
+func (l *allReadsVisibilityCheck) points() error {
 	for _, k := range l.keys {
 		it, _, err := l.c.Read(l.ctx, pk(k.Partition), k.ID, store.ReadOptions{})
 		if err == nil {
@@ -83,7 +83,7 @@ func (l *visibleItemsCheck) points() error {
 	return l.all()
 }
 
-func (l *visibleItemsCheck) list() error {
+func (l *allReadsVisibilityCheck) list() error {
 	o := store.ListOptions{MaxItems: -1}
 	for {
 		page, _, err := l.c.List(l.ctx, o)
@@ -101,7 +101,7 @@ func (l *visibleItemsCheck) list() error {
 	}
 }
 
-func (l *visibleItemsCheck) query() error {
+func (l *allReadsVisibilityCheck) query() error {
 	for row, err := range l.c.Rows(l.ctx, store.QueryRequest{Text: `SELECT * FROM c WHERE c.v >= 0`}) {
 		if err == nil {
 			body := jsondoc.Of(row)
@@ -114,7 +114,7 @@ func (l *visibleItemsCheck) query() error {
 	return l.all()
 }
 
-func (l *visibleItemsCheck) count() error {
+func (l *allReadsVisibilityCheck) count() error {
 	page, _, err := l.c.Query(l.ctx, store.QueryRequest{Text: `SELECT VALUE COUNT(1) FROM c`})
 	if want := strconv.Itoa(len(l.want)); err == nil &&
 		(len(page.Rows) != 1 || string(page.Rows[0]) != want) {
@@ -123,7 +123,7 @@ func (l *visibleItemsCheck) count() error {
 	return err
 }
 
-func (l *visibleItemsCheck) feed() error {
+func (l *allReadsVisibilityCheck) feed() error {
 	req := store.ChangesRequest{MaxItems: -1}
 	for {
 		page, _, err := l.c.Changes(l.ctx, req)

@@ -33,12 +33,12 @@ const (
 // WaitRequest is the request of Wait: a condition and the item that it is about.
 type WaitRequest struct {
 	For   WaitCondition
-	Key   Key    // of the item; not for WaitQuiet
-	After uint64 // an LSN, for WaitFeed
+	Key   ItemKey // of the item; not for WaitQuiet
+	After uint64  // an LSN, for WaitFeed
 }
 
-// WaitResult is the state when the wait ended.
-type WaitResult struct {
+// ContainerWaitResult is the state when the wait ended.
+type ContainerWaitResult struct {
 	Expiry inspect.ItemExpiryExplanation // of the item; for WaitQuiet only Now
 	LSN    uint64                        // of the change, for WaitFeed
 	Change ChangeKind                    // for WaitFeed; ChangeLatest if the feed has only latest versions
@@ -47,12 +47,12 @@ type WaitResult struct {
 // Wait waits until the condition is true. It sleeps until the container changes or its clock has reached
 // the moment at which the item expires, so it uses no CPU while it waits. If ctx ends first, the error is
 // CodeCanceled and the result has the current state. If the store is closed, the error is CodeUnavailable.
-func (c *Container) Wait(ctx context.Context, req WaitRequest) (WaitResult, error) {
+func (c *Container) Wait(ctx context.Context, req WaitRequest) (ContainerWaitResult, error) {
 	w := itemWait{c: c, req: req}
 	if req.For != WaitQuiet {
 		var err error
 		if w.place, err = c.keyPlace(req.Key.Partition, req.Key.ID); err != nil {
-			return WaitResult{}, err
+			return ContainerWaitResult{}, err
 		}
 	}
 	for {
@@ -94,7 +94,7 @@ type itemWait struct {
 	c     *Container
 	req   WaitRequest
 	place inspect.ItemKey
-	out   WaitResult
+	out   ContainerWaitResult
 }
 
 // check reports whether the condition is true. If not, wake is the second at which to check again even

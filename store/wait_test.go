@@ -17,7 +17,7 @@ type runningWaitCall struct {
 	t    *testing.T
 	end  context.CancelFunc
 	done chan struct{}
-	out  store.WaitResult
+	out  store.ContainerWaitResult
 	err  error
 }
 
@@ -32,11 +32,11 @@ func (b *testStore) wait(req store.WaitRequest) *runningWaitCall {
 }
 
 func (b *testStore) waitFor(what store.WaitCondition, id string) *runningWaitCall {
-	return b.wait(store.WaitRequest{For: what, Key: store.Key{Partition: pk("p"), ID: id}})
+	return b.wait(store.WaitRequest{For: what, Key: store.ItemKey{Partition: pk("p"), ID: id}})
 }
 
 // over waits until the call of Wait has returned, and returns its result. The test hangs if it never does.
-func (w *runningWaitCall) over() store.WaitResult {
+func (w *runningWaitCall) over() store.ContainerWaitResult {
 	w.t.Helper()
 	<-w.done
 	w.end()
@@ -124,7 +124,7 @@ func TestWaitForFeed(t *testing.T) {
 			if out.LSN == 0 || keeps != (out.Change == store.ChangeCreate) {
 				t.Errorf("%+v", out)
 			}
-			next := store.WaitRequest{For: store.WaitFeed, Key: store.Key{Partition: pk("p"), ID: "a"},
+			next := store.WaitRequest{For: store.WaitFeed, Key: store.ItemKey{Partition: pk("p"), ID: "a"},
 				After: out.LSN}
 			second := b.wait(next)
 			b.wait(next).notYet(inspect.StateLive)

@@ -43,7 +43,7 @@ func (c *Container) update(ctx context.Context, p transaction.EncodedItemKey,
 func (c *Container) tryUpdate(ctx context.Context, p transaction.EncodedItemKey,
 	fn func(t *transaction.Tx) error) (
 	OperationReceipt, *transaction.BlockingExpiredItem, error) {
-	wait := &work.WriteWaitContext{Context: ctx, Limit: c.ds.opts.QueryTime}
+	wait := &work.WaitLimitedWriteContext{Context: ctx, Limit: c.ds.opts.QueryTime}
 	defer wait.End()
 	st, _, err := c.enter(wait)
 	if err != nil {

@@ -25,7 +25,7 @@ func (c *ClockChangeRequest) Back() bool { return c.Set != nil || c.Real }
 
 // Apply returns the state of a clock after the change; s is its state before, and real is the state of
 // the system's clock. The error is a *InvalidClockChangeError.
-func (c *ClockChangeRequest) Apply(s, real ClockState) (ClockState, error) {
+func (c *ClockChangeRequest) Apply(s, real VirtualClockState) (VirtualClockState, error) {
 	if c.Advance != nil && *c.Advance < 0 {
 		return s, &InvalidClockChangeError{"The clock cannot be advanced by a negative duration: " +
 			"set it to a moment instead ('set', --set)."}

@@ -128,7 +128,8 @@ func TestRateRefused(t *testing.T) {
 		if err := c.SetRate(rate); !errors.As(err, &refused) {
 			t.Errorf("SetRate(%g): error %v, want a *RateError", rate, err)
 		}
-		if err := c.Restore(ttl.ClockState{At: noon.Add(time.Hour), Rate: rate}); !errors.As(err, &refused) {
+		if err := c.Restore(ttl.VirtualClockState{At: noon.Add(time.Hour), Rate: rate}); !errors.As(err,
+			&refused) {
 			t.Errorf("Restore of the rate %g: error %v, want a *RateError", rate, err)
 		}
 	}
@@ -233,7 +234,7 @@ func TestStateRoundTrip(t *testing.T) {
 	}
 
 	base.Advance(time.Minute) // the process is down
-	var s ttl.ClockState
+	var s ttl.VirtualClockState
 	if err := json.Unmarshal(stored, &s); err != nil {
 		t.Fatal(err)
 	}

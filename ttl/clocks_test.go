@@ -83,7 +83,8 @@ func TestRebase(t *testing.T) {
 	if v.Base() != ttl.Clock(server) {
 		t.Error("another base")
 	}
-	if err := v.Rebase(server, ttl.ClockState{Rate: math.NaN()}); !errors.As(err, new(*ttl.ClockRateError)) {
+	if err := v.Rebase(server, ttl.VirtualClockState{Rate: math.NaN()}); !errors.As(err,
+		new(*ttl.ClockRateError)) {
 		t.Error(err)
 	}
 }

@@ -29,14 +29,14 @@ const MaxRate = 1e6
 type VirtualClock struct {
 	mu      sync.Mutex
 	base    Clock
-	state   ClockState
+	state   VirtualClockState
 	waiters []*clockTimer // sorted by deadline
 	disarm  func()        // stops the timer of the base, or nil
 }
 
-// A ClockState is the state of a VirtualClock: its time is At + Rate × (the base's time − Mark). It is
+// A VirtualClockState is the state of a VirtualClock: its time is At + Rate × (the base's time − Mark). It is
 // stored as JSON with the data, so that the clock continues after a restart.
-type ClockState struct {
+type VirtualClockState struct {
 	At   time.Time `json:"at"`
 	Mark time.Time `json:"mark"`
 	Rate float64   `json:"rate"` // 0: frozen, 1: the speed of the base
@@ -122,13 +122,13 @@ func (v *VirtualClock) afterFunc(d time.Duration, f func()) (stop func()) {
 
 // Freeze stops the clock at its current time.
 func (v *VirtualClock) Freeze() {
-	v.change(func(s *ClockState) { s.Rate = 0 })
+	v.change(func(s *VirtualClockState) { s.Rate = 0 })
 }
 
 // Resume lets a frozen clock continue from its current time at the speed of its base. It does nothing if
 // the clock is running.
 func (v *VirtualClock) Resume() {
-	v.change(func(s *ClockState) {
+	v.change(func(s *VirtualClockState) {
 		if s.Rate == 0 {
 			s.Rate = 1
 		}
@@ -137,12 +137,12 @@ func (v *VirtualClock) Resume() {
 
 // Set sets the clock to the time t. A frozen clock stays frozen, a running one continues to run.
 func (v *VirtualClock) Set(t time.Time) {
-	v.change(func(s *ClockState) { s.At = clamp(t) })
+	v.change(func(s *VirtualClockState) { s.At = clamp(t) })
 }
 
 // Advance moves the clock forward by d, or back if d is negative.
 func (v *VirtualClock) Advance(d time.Duration) {
-	v.change(func(s *ClockState) { s.At = clamp(s.At.Add(d)) })
+	v.change(func(s *VirtualClockState) { s.At = clamp(s.At.Add(d)) })
 }
 
 // SetRate sets the speed of the clock to rate times the speed of its base; 0 freezes it. If the rate is
@@ -151,12 +151,12 @@ func (v *VirtualClock) SetRate(rate float64) error {
 	if err := checkRate(rate); err != nil {
 		return err
 	}
-	v.change(func(s *ClockState) { s.Rate = rate })
+	v.change(func(s *VirtualClockState) { s.Rate = rate })
 	return nil
 }
 
 // State returns the current state, from which Restore can continue the clock.
-func (v *VirtualClock) State() ClockState {
+func (v *VirtualClock) State() VirtualClockState {
 	v.lock()
 	defer v.unlock()
 	return v.rebased()
@@ -164,12 +164,12 @@ func (v *VirtualClock) State() ClockState {
 
 // Restore sets the clock to the state s. If the clock was running in that state, it also counts the time
 // that has passed since then on the base. Restore returns a *ClockRateError for a rate that SetRate refuses.
-func (v *VirtualClock) Restore(s ClockState) error {
+func (v *VirtualClock) Restore(s VirtualClockState) error {
 	if err := checkRate(s.Rate); err != nil {
 		return err
 	}
-	v.change(func(mine *ClockState) {
-		*mine = ClockState{At: clamp(s.at(mine.Mark)), Mark: mine.Mark, Rate: s.Rate}
+	v.change(func(mine *VirtualClockState) {
+		*mine = VirtualClockState{At: clamp(s.at(mine.Mark)), Mark: mine.Mark, Rate: s.Rate}
 	})
 	return nil
 }
@@ -200,7 +200,7 @@ func (v *VirtualClock) when(t time.Time) time.Time {
 // Rebase gives the clock another base (the clock from which it computes its time) and the state s over that
 // base; Restore sets a state over the current base. With the state In(base) the clock shows the time of base.
 // Timers of the clock are kept. A clock must not become its own base.
-func (v *VirtualClock) Rebase(base Clock, s ClockState) error {
+func (v *VirtualClock) Rebase(base Clock, s VirtualClockState) error {
 	if err := checkRate(s.Rate); err != nil {
 		return err
 	}
@@ -214,15 +214,15 @@ func (v *VirtualClock) Rebase(base Clock, s ClockState) error {
 		base.lock()
 	}
 	now := v.baseNow().Round(0)
-	v.state = ClockState{At: clamp(s.at(now)), Mark: now, Rate: s.Rate}
+	v.state = VirtualClockState{At: clamp(s.at(now)), Mark: now, Rate: s.Rate}
 	v.fireDue()
 	return nil
 }
 
 // In returns the state of a clock that shows the time of base and runs at the same speed.
-func In(base Clock) ClockState {
+func In(base Clock) VirtualClockState {
 	now := base.Now().Round(0)
-	return ClockState{At: clamp(now), Mark: now, Rate: 1}
+	return VirtualClockState{At: clamp(now), Mark: now, Rate: 1}
 }
 
 func checkRate(rate float64) error {
@@ -245,14 +245,14 @@ func (v *VirtualClock) baseNow() time.Time {
 
 // rebased returns a state for the same course of the clock, but counted from the current moment of the
 // base. The caller holds the lock.
-func (v *VirtualClock) rebased() ClockState {
+func (v *VirtualClock) rebased() VirtualClockState {
 	now := v.baseNow().Round(0)
-	return ClockState{At: v.state.at(now), Mark: now, Rate: v.state.Rate}
+	return VirtualClockState{At: v.state.at(now), Mark: now, Rate: v.state.Rate}
 }
 
 // change rewrites the state of the clock so that it counts from the current moment, lets f modify that
 // state, and fires the timers that are then due.
-func (v *VirtualClock) change(f func(*ClockState)) {
+func (v *VirtualClock) change(f func(*VirtualClockState)) {
 	v.lock()
 	v.state = v.rebased()
 	f(&v.state)
@@ -352,7 +352,7 @@ func (v *VirtualClock) release() {
 // at returns the time of a clock in state s when the time of its base is base. It uses the base's
 // wall-clock time, not its monotonic reading, which stops while the machine sleeps and is meaningless in
 // a stored state.
-func (s ClockState) at(base time.Time) time.Time {
+func (s VirtualClockState) at(base time.Time) time.Time {
 	elapsed := base.Round(0).Sub(s.Mark.Round(0))
 	switch s.Rate {
 	case 0:

@@ -41,7 +41,7 @@ func certCommand() *cobra.Command {
 }
 
 func certShowCommand() *cobra.Command {
-	var c cli.ServerFlags
+	var c cli.ClientCommandFlags
 	cmd := &cobra.Command{
 		Use:   "show",
 		Short: "Show the subject, names, validity and fingerprint of the certificate",
@@ -67,7 +67,7 @@ func certShowCommand() *cobra.Command {
 }
 
 func certExportCommand() *cobra.Command {
-	var c cli.ServerFlags
+	var c cli.ClientCommandFlags
 	var to string
 	cmd := &cobra.Command{
 		Use:   "export",
@@ -95,7 +95,7 @@ func certExportCommand() *cobra.Command {
 var errNoPEM = errors.New("the server's answer is not a certificate as PEM text")
 
 // fetchCertificate fetches the certificate that clients have to trust.
-func fetchCertificate(ctx context.Context, c *cli.ServerFlags) ([]byte, *x509.Certificate, error) {
+func fetchCertificate(ctx context.Context, c *cli.ClientCommandFlags) ([]byte, *x509.Certificate, error) {
 	at, err := cli.ServerAddress(c.URL)
 	if err != nil {
 		return nil, nil, err

@@ -15,7 +15,7 @@ import (
 
 // clockFlags holds the flags of `mayfly clock`, which shows or changes the clock of a running server.
 type clockFlags struct {
-	cli.ServerFlags
+	cli.ClientCommandFlags
 	set, advance                         string
 	rate                                 float64
 	freeze, resume, real, follow, settle bool
@@ -60,7 +60,7 @@ func clockCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return cli.Show(cmd, &c.ServerFlags, req, printClock)
+		return cli.Show(cmd, &c.ClientCommandFlags, req, printClock)
 	})
 	return cmd
 }

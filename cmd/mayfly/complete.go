@@ -219,7 +219,7 @@ func trustNames() (names []string) {
 func completeNames(path, list string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 		var names []string
-		withServer(cmd, func(ctx context.Context, c *cli.ServerFlags) error {
+		withServer(cmd, func(ctx context.Context, c *cli.ClientCommandFlags) error {
 			req, err := c.Call(ctx, http.MethodGet, path, nil)
 			if err != nil {
 				return err
@@ -238,12 +238,12 @@ const completedItems = 50
 // completeItems completes ids of items of the container given by the flags.
 func completeItems(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 	var ids []string
-	withServer(cmd, func(ctx context.Context, c *cli.ServerFlags) error {
+	withServer(cmd, func(ctx context.Context, c *cli.ClientCommandFlags) error {
 		start, err := json.Marshal(begun)
 		if err != nil {
 			return err
 		}
-		q := queryFlags{ServerFlags: *c}
+		q := queryFlags{ClientCommandFlags: *c}
 		text := fmt.Sprintf(
 			"SELECT DISTINCT TOP %d VALUE c.id FROM c WHERE STARTSWITH(c.id, @begun)",
 			completedItems,
@@ -263,7 +263,7 @@ func completeItems(cmd *cobra.Command, _ []string, begun string) ([]string, cobr
 // completeNumbers completes sequence numbers of the first messages of an entity.
 func completeNumbers(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 	var numbers []string
-	withServer(cmd, func(ctx context.Context, c *cli.ServerFlags) error {
+	withServer(cmd, func(ctx context.Context, c *cli.ClientCommandFlags) error {
 		c.Item = args[0]
 		req, err := c.Call(ctx, http.MethodPost, entityPath+"/peek", map[string]any{"count": completedItems})
 		if err != nil {
@@ -283,11 +283,11 @@ func completeNumbers(cmd *cobra.Command, args []string, begun string) ([]string,
 // withServer runs fn with the server that the flags and the environment select. If the server does not
 // answer in time, or refuses the request, there are no completions; errors are not shown while the user
 // types.
-func withServer(cmd *cobra.Command, fn func(ctx context.Context, c *cli.ServerFlags) error) {
+func withServer(cmd *cobra.Command, fn func(ctx context.Context, c *cli.ClientCommandFlags) error) {
 	if _, err := cli.ApplyVariables(cmd.Flags(), os.LookupEnv); err != nil {
 		return
 	}
-	var c cli.ServerFlags
+	var c cli.ClientCommandFlags
 	for name, to := range map[string]*string{"url": &c.URL, "key": &c.Key, "db": &c.Database,
 		"container": &c.Container} {
 		if f := cmd.Flags().Lookup(name); f != nil {

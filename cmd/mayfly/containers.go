@@ -22,7 +22,7 @@ func containersCommand() *cobra.Command {
 }
 
 func containersListCommand() *cobra.Command {
-	var c cli.ServerFlags
+	var c cli.ClientCommandFlags
 	cmd := &cobra.Command{Use: "list", Short: "List the containers of a database", Args: cobra.NoArgs}
 	c.RegisterDatabase(cmd.Flags())
 	c.RegisterJSON(cmd.Flags())
@@ -46,7 +46,7 @@ func containersListCommand() *cobra.Command {
 }
 
 func containersCreateCommand() *cobra.Command {
-	var c cli.ServerFlags
+	var c cli.ClientCommandFlags
 	var paths []string
 	var life, ttlPath string
 	var throughput, ranges int
@@ -117,7 +117,7 @@ func checkPartitionKey(paths []string) error {
 }
 
 func containersDeleteCommand() *cobra.Command {
-	var c cli.ServerFlags
+	var c cli.ClientCommandFlags
 	var yes bool
 	cmd := &cobra.Command{Use: "delete ID", Short: "Delete a container and its content",
 		Args: cobra.ExactArgs(1)}

@@ -19,7 +19,7 @@ func databasesCommand() *cobra.Command {
 }
 
 func databasesListCommand() *cobra.Command {
-	var c cli.ServerFlags
+	var c cli.ClientCommandFlags
 	cmd := &cobra.Command{Use: "list", Short: "List the databases", Args: cobra.NoArgs}
 	c.RegisterServer(cmd.Flags())
 	c.RegisterJSON(cmd.Flags())
@@ -39,7 +39,7 @@ func databasesListCommand() *cobra.Command {
 }
 
 func databasesCreateCommand() *cobra.Command {
-	var c cli.ServerFlags
+	var c cli.ClientCommandFlags
 	var throughput int
 	cmd := &cobra.Command{Use: "create ID", Short: "Create a database", Args: cobra.ExactArgs(1)}
 	cmd.Flags().SortFlags = false
@@ -55,7 +55,7 @@ func databasesCreateCommand() *cobra.Command {
 }
 
 func databasesDeleteCommand() *cobra.Command {
-	var c cli.ServerFlags
+	var c cli.ClientCommandFlags
 	var yes bool
 	cmd := &cobra.Command{Use: "delete ID", Short: "Delete a database and its content",
 		Args: cobra.ExactArgs(1)}

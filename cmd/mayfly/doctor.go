@@ -48,7 +48,7 @@ type doctorCheckResult struct {
 var errCannotConnect = errors.New("a client cannot connect: see what failed above")
 
 func doctorCommand() *cobra.Command {
-	var c cli.ServerFlags
+	var c cli.ClientCommandFlags
 	var database string
 	cmd := &cobra.Command{
 		Use:   "doctor",
@@ -100,12 +100,12 @@ func printFindings(out io.Writer, asJSON bool, list []doctorCheckResult) error {
 
 // doctor checks whether clients can connect to a server, for `mayfly doctor`.
 type doctor struct {
-	call cli.ServerFlags
+	call cli.ClientCommandFlags
 	at   *url.URL
 	host string // including its port
 }
 
-func newDoctor(c *cli.ServerFlags, at *url.URL) *doctor {
+func newDoctor(c *cli.ClientCommandFlags, at *url.URL) *doctor {
 	port := at.Port()
 	if port == "" {
 		port = map[string]string{"https": "443"}[at.Scheme]

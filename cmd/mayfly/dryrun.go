@@ -15,7 +15,7 @@ import (
 )
 
 func dryRunCommand() *cobra.Command {
-	var c cli.ServerFlags
+	var c cli.ClientCommandFlags
 	var examples int
 	var path string
 	cmd := &cobra.Command{

@@ -26,7 +26,7 @@ type expiryEventsAnswer struct {
 const eventsPoll = 30
 
 func eventsCommand() *cobra.Command {
-	var c cli.ServerFlags
+	var c cli.ClientCommandFlags
 	var after string
 	var follow bool
 	cmd := &cobra.Command{
@@ -75,7 +75,7 @@ func eventsCommand() *cobra.Command {
 
 // fetchEvents returns the page of expiry events that follows after, a position in the log of events ("":
 // the beginning). If wait is set and there are no events, the server waits for one.
-func fetchEvents(ctx context.Context, c *cli.ServerFlags, after string,
+func fetchEvents(ctx context.Context, c *cli.ClientCommandFlags, after string,
 	wait bool) (expiryEventsAnswer, error) {
 	query := url.Values{}
 	if after != "" {

@@ -17,12 +17,12 @@ import (
 
 // itemExpiryFlags holds the flags of a command about the expiry of one item.
 type itemExpiryFlags struct {
-	cli.ServerFlags
+	cli.ClientCommandFlags
 	partitionKey string
 }
 
 func (c *itemExpiryFlags) register(flags *pflag.FlagSet) {
-	c.ServerFlags.Register(flags)
+	c.ClientCommandFlags.Register(flags)
 	flags.StringVar(&c.partitionKey, "partition-key", "",
 		`partition key as a JSON array: ["tenant-7"]; not needed where it is the id`)
 }
@@ -75,7 +75,7 @@ func expiryCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return cli.Show(cmd, &c.ServerFlags, req, printExpiry)
+		return cli.Show(cmd, &c.ClientCommandFlags, req, printExpiry)
 	})
 	return cmd
 }

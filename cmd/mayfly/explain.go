@@ -16,7 +16,7 @@ import (
 
 // explainFlags holds the flags of `mayfly explain`, which shows the plan of a query.
 type explainFlags struct {
-	cli.ServerFlags
+	cli.ClientCommandFlags
 	partitionKey string
 }
 
@@ -45,7 +45,7 @@ func explainCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return cli.Show(cmd, &e.ServerFlags, req, printExplanation)
+		return cli.Show(cmd, &e.ClientCommandFlags, req, printExplanation)
 	})
 	return cmd
 }
@@ -60,7 +60,7 @@ func (e *explainFlags) request(ctx context.Context, text string) (*http.Request,
 	if key != nil {
 		question["partitionKey"] = key
 	}
-	return e.ServerFlags.Request(ctx, "_mayfly/explain", question)
+	return e.ClientCommandFlags.Request(ctx, "_mayfly/explain", question)
 }
 
 // printExplanation prints the query plan and the measurements of the execution as text.

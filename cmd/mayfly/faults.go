@@ -30,7 +30,7 @@ func faultsCommand() *cobra.Command {
 
 // faultsCall completes the command cmd about the fault rules of a server, which make operations fail: it
 // adds the flags for the server and --json, and makes the command run do.
-func faultsCall(c *cli.ServerFlags, cmd *cobra.Command,
+func faultsCall(c *cli.ClientCommandFlags, cmd *cobra.Command,
 	do func(cmd *cobra.Command, args []string) error) *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
@@ -41,7 +41,7 @@ func faultsCall(c *cli.ServerFlags, cmd *cobra.Command,
 }
 
 func faultsListCommand() *cobra.Command {
-	var c cli.ServerFlags
+	var c cli.ClientCommandFlags
 	return faultsCall(&c, &cobra.Command{Use: "list", Short: "List the faults, with their numbers of hits",
 		Args: cobra.NoArgs},
 		func(cmd *cobra.Command, _ []string) error {
@@ -63,7 +63,7 @@ type faultFlags struct {
 }
 
 func faultsAddCommand() *cobra.Command {
-	var c cli.ServerFlags
+	var c cli.ClientCommandFlags
 	var f faultFlags
 	cmd := faultsCall(&c, &cobra.Command{
 		Use:   "add FAULT",
@@ -111,7 +111,7 @@ func faultsAddCommand() *cobra.Command {
 }
 
 // requestBody returns the body of a request that creates a rule for a fault, as the flags describe it.
-func (f *faultFlags) requestBody(fault string, c *cli.ServerFlags) map[string]any {
+func (f *faultFlags) requestBody(fault string, c *cli.ClientCommandFlags) map[string]any {
 	q := map[string]any{"fault": fault, "share": f.share, "seed": f.seed, "skip": f.skip, "count": f.count,
 		"latencyMs": f.latency.Milliseconds(), "retryAfterMs": f.retry.Milliseconds(),
 		"substatus": f.substatus, "database": c.Database, "container": c.Container, "entity": f.entity,
@@ -129,7 +129,7 @@ func (f *faultFlags) requestBody(fault string, c *cli.ServerFlags) map[string]an
 }
 
 func faultsDeleteCommand() *cobra.Command {
-	var c cli.ServerFlags
+	var c cli.ClientCommandFlags
 	return faultsCall(&c, &cobra.Command{Use: "delete ID", Short: "Delete a fault", Args: cobra.ExactArgs(1)},
 		func(cmd *cobra.Command, args []string) error {
 			c.Item = args[0]
@@ -142,7 +142,7 @@ func faultsDeleteCommand() *cobra.Command {
 }
 
 func faultsClearCommand() *cobra.Command {
-	var c cli.ServerFlags
+	var c cli.ClientCommandFlags
 	return faultsCall(&c, &cobra.Command{Use: "clear", Short: "Delete all faults", Args: cobra.NoArgs},
 		func(cmd *cobra.Command, _ []string) error {
 			return sendAndPrint(cmd, &c, http.MethodDelete, faultsPath, nil, func(out io.Writer,

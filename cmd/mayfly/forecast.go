@@ -13,7 +13,7 @@ import (
 )
 
 func forecastCommand() *cobra.Command {
-	var c cli.ServerFlags
+	var c cli.ClientCommandFlags
 	var by string
 	cmd := &cobra.Command{
 		Use:   "forecast",

@@ -12,7 +12,7 @@ import (
 )
 
 func leaseCommand() *cobra.Command {
-	var c cli.ServerFlags
+	var c cli.ClientCommandFlags
 	var partitionKey string
 	var life time.Duration
 	var release bool

@@ -12,7 +12,7 @@ import (
 )
 
 func lintCommand() *cobra.Command {
-	var c cli.ServerFlags
+	var c cli.ClientCommandFlags
 	cmd := &cobra.Command{
 		Use:   "lint",
 		Short: "Find times to live that are probably mistakes",

@@ -16,7 +16,7 @@ import (
 
 // putFlags holds the flags of `mayfly put`, which stores one document.
 type putFlags struct {
-	cli.ServerFlags
+	cli.ClientCommandFlags
 	create, replace bool
 	ifMatch, file   string
 }

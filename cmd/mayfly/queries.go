@@ -33,7 +33,7 @@ func queriesCommand() *cobra.Command {
 }
 
 func queriesListCommand() *cobra.Command {
-	var c cli.ServerFlags
+	var c cli.ClientCommandFlags
 	cmd := &cobra.Command{Use: "list", Short: "List the saved queries by name", Args: cobra.NoArgs}
 	c.Register(cmd.Flags())
 	c.RegisterJSON(cmd.Flags())
@@ -155,7 +155,7 @@ func queriesSaveCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return cli.Show(cmd, &c.ServerFlags, req, func(out io.Writer, q laboratory.SavedQuery) error {
+		return cli.Show(cmd, &c.ClientCommandFlags, req, func(out io.Writer, q laboratory.SavedQuery) error {
 			_, err := fmt.Fprintln(out, "saved query", q.Name)
 			return err
 		})
@@ -164,7 +164,7 @@ func queriesSaveCommand() *cobra.Command {
 }
 
 func queriesDeleteCommand() *cobra.Command {
-	var c cli.ServerFlags
+	var c cli.ClientCommandFlags
 	cmd := &cobra.Command{Use: "delete NAME", Short: "Delete a saved query", Args: cobra.ExactArgs(1)}
 	c.Register(cmd.Flags())
 	cli.RegisterResultJSON(cmd.Flags(), &c.JSON)

@@ -20,7 +20,7 @@ import (
 // queryFlags holds the flags of a query: its container, its partition key, its parameters and the format of
 // its rows.
 type queryFlags struct {
-	cli.ServerFlags
+	cli.ClientCommandFlags
 	partitionKey string
 	params       []string
 	lines        bool
@@ -110,7 +110,7 @@ func (c *queryFlags) run(ctx context.Context, text string, out io.Writer) error 
 	var w rowWriter = newTableWriter(text, out)
 	switch {
 	case c.lines:
-		w = &jsonLinesWriter{out: out}
+		w = &jsonLinesRowWriter{out: out}
 	case c.JSON:
 		w = &jsonArrayWriter{out: out}
 	}
@@ -182,13 +182,13 @@ func (c *queryFlags) parameters() []map[string]any {
 	return list
 }
 
-// jsonLinesWriter prints one row per line.
-type jsonLinesWriter struct {
+// jsonLinesRowWriter prints one row per line.
+type jsonLinesRowWriter struct {
 	out  io.Writer
 	line bytes.Buffer
 }
 
-func (w *jsonLinesWriter) page(rows []json.RawMessage, _ float64) error {
+func (w *jsonLinesRowWriter) page(rows []json.RawMessage, _ float64) error {
 	for _, row := range rows {
 		w.line.Reset()
 		if err := json.Compact(&w.line, row); err != nil {
@@ -202,7 +202,7 @@ func (w *jsonLinesWriter) page(rows []json.RawMessage, _ float64) error {
 	return nil
 }
 
-func (w *jsonLinesWriter) end() error { return nil }
+func (w *jsonLinesRowWriter) end() error { return nil }
 
 // jsonArrayWriter prints one JSON array.
 type jsonArrayWriter struct {

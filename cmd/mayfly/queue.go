@@ -43,7 +43,7 @@ func queueCommand() *cobra.Command {
 
 // queueCall returns a command with the given usage and short help, whose first argument is the path of a
 // queue, topic or subscription. It has the flags for the server and --json, and runs do.
-func queueCall(c *cli.ServerFlags, use, short string,
+func queueCall(c *cli.ClientCommandFlags, use, short string,
 	do func(cmd *cobra.Command, args []string) error) *cobra.Command {
 	words := strings.Count(use, " ")
 	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.ExactArgs(words)}
@@ -60,7 +60,7 @@ func queueCall(c *cli.ServerFlags, use, short string,
 
 // sendAndPrint sends a request with the body question (nil: none) to the server and prints the response:
 // with print, or as JSON if --json is set.
-func sendAndPrint[T any](cmd *cobra.Command, c *cli.ServerFlags, method, path string, question any,
+func sendAndPrint[T any](cmd *cobra.Command, c *cli.ClientCommandFlags, method, path string, question any,
 	print func(out io.Writer, answer T) error) error {
 	req, err := c.Call(cmd.Context(), method, path, question)
 	if err != nil {
@@ -70,7 +70,7 @@ func sendAndPrint[T any](cmd *cobra.Command, c *cli.ServerFlags, method, path st
 }
 
 func queueListCommand() *cobra.Command {
-	var c cli.ServerFlags
+	var c cli.ClientCommandFlags
 	cmd := &cobra.Command{Use: "list", Short: "List all entities with their numbers of messages",
 		Args: cobra.NoArgs}
 	c.RegisterServer(cmd.Flags())
@@ -91,7 +91,7 @@ func queueListCommand() *cobra.Command {
 }
 
 func queueShowCommand() *cobra.Command {
-	var c cli.ServerFlags
+	var c cli.ClientCommandFlags
 	return queueCall(&c, "show PATH", "Show an entity with its properties",
 		func(cmd *cobra.Command, _ []string) error {
 			return sendAndPrint(cmd, &c, http.MethodGet, entityPath, nil,
@@ -102,7 +102,7 @@ func queueShowCommand() *cobra.Command {
 }
 
 func queueDeleteCommand() *cobra.Command {
-	var c cli.ServerFlags
+	var c cli.ClientCommandFlags
 	var yes bool
 	cmd := queueCall(&c, "delete PATH", "Delete an entity and its messages",
 		func(cmd *cobra.Command, args []string) error {
@@ -113,7 +113,7 @@ func queueDeleteCommand() *cobra.Command {
 }
 
 func queueSendCommand() *cobra.Command {
-	var c cli.ServerFlags
+	var c cli.ClientCommandFlags
 	var life, delay time.Duration
 	texts := map[string]*string{}
 	var properties []string
@@ -174,7 +174,7 @@ func queueSendCommand() *cobra.Command {
 }
 
 func queueReceiveCommand() *cobra.Command {
-	var c cli.ServerFlags
+	var c cli.ClientCommandFlags
 	var count int
 	var wait time.Duration
 	var session string
@@ -196,7 +196,7 @@ func queueReceiveCommand() *cobra.Command {
 }
 
 func queuePeekCommand(name, short string, dead bool) *cobra.Command {
-	var c cli.ServerFlags
+	var c cli.ClientCommandFlags
 	var count int
 	var from int64
 	cmd := queueCall(&c, name+" PATH", short, func(cmd *cobra.Command, _ []string) error {
@@ -236,7 +236,7 @@ func printMessages(out io.Writer, list laboratory.Messages) error {
 }
 
 func queueMoveCommand(name, short, verb, done string) *cobra.Command {
-	var c cli.ServerFlags
+	var c cli.ClientCommandFlags
 	var yes, dead bool
 	cmd := queueCall(&c, name+" PATH", short, func(cmd *cobra.Command, args []string) error {
 		question := map[string]any{}
@@ -260,7 +260,7 @@ func queueMoveCommand(name, short, verb, done string) *cobra.Command {
 }
 
 func queueExplainCommand() *cobra.Command {
-	var c cli.ServerFlags
+	var c cli.ClientCommandFlags
 	var dead bool
 	cmd := queueCall(&c, "explain PATH NUMBER", "Show when a message expires, and why",
 		func(cmd *cobra.Command, args []string) error {
@@ -289,7 +289,7 @@ func queueExplainCommand() *cobra.Command {
 }
 
 func queueForecastCommand() *cobra.Command {
-	var c cli.ServerFlags
+	var c cli.ClientCommandFlags
 	var by string
 	cmd := queueCall(&c, "forecast PATH", "Show how many messages of an entity will expire when",
 		func(cmd *cobra.Command, _ []string) error {
@@ -321,7 +321,7 @@ func queueForecastCommand() *cobra.Command {
 }
 
 func queueWaitCommand() *cobra.Command {
-	var c cli.ServerFlags
+	var c cli.ClientCommandFlags
 	var until string
 	var count int64
 	var timeout time.Duration

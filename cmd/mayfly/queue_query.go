@@ -13,7 +13,7 @@ import (
 )
 
 func queueQueryCommand() *cobra.Command {
-	var c cli.ServerFlags
+	var c cli.ClientCommandFlags
 	var dead bool
 	cmd := queueCall(&c, "query PATH QUERY", "Query the messages of an entity as if they were documents",
 		func(cmd *cobra.Command, args []string) error {

@@ -74,7 +74,7 @@ func (s *entityPropertyFlags) addTo(question map[string]any) {
 }
 
 func queueCreateCommand() *cobra.Command {
-	var c cli.ServerFlags
+	var c cli.ClientCommandFlags
 	var topic, sessions, duplicates bool
 	var settings *entityPropertyFlags
 	cmd := queueCall(&c, "create PATH", "Create a queue, a topic or a subscription",
@@ -104,7 +104,7 @@ func queueCreateCommand() *cobra.Command {
 }
 
 func queueSetCommand() *cobra.Command {
-	var c cli.ServerFlags
+	var c cli.ClientCommandFlags
 	var settings *entityPropertyFlags
 	cmd := queueCall(&c, "set PATH", "Change settings of a queue, a topic or a subscription",
 		func(cmd *cobra.Command, _ []string) error {

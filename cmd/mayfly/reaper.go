@@ -17,7 +17,7 @@ import (
 const reaperPath = "_mayfly/dbs/{db}/colls/{coll}/reaper"
 
 func reaperCommand() *cobra.Command {
-	var c cli.ServerFlags
+	var c cli.ClientCommandFlags
 	cmd := &cobra.Command{
 		Use:   "reaper [pause|resume|run|step [ITEMS]|set JSON]",
 		Short: "Show or control the purge of expired items",

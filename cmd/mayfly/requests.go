@@ -27,7 +27,7 @@ const requestsPoll = 30
 
 // requestLogFlags holds the flags of `mayfly requests`, which shows the server's log of requests.
 type requestLogFlags struct {
-	cli.ServerFlags
+	cli.ClientCommandFlags
 	protocol, method, entity, status, text, since string
 	substatus, limit                              int
 	least                                         time.Duration
@@ -91,7 +91,7 @@ func (c *requestLogFlags) run(cmd *cobra.Command, args []string) error {
 	case len(args) > 0:
 		return c.show(cmd, args[0])
 	case c.clear:
-		return sendAndPrint(cmd, &c.ServerFlags, http.MethodDelete, requestsPath, nil,
+		return sendAndPrint(cmd, &c.ClientCommandFlags, http.MethodDelete, requestsPath, nil,
 			func(out io.Writer, _ struct{}) error {
 				_, err := fmt.Fprintln(out, "the log of requests is empty now")
 				return err
@@ -101,7 +101,7 @@ func (c *requestLogFlags) run(cmd *cobra.Command, args []string) error {
 	case c.follow:
 		return c.followAll(cmd)
 	}
-	return sendAndPrint(cmd, &c.ServerFlags, http.MethodGet, requestsPath+"?"+c.query().Encode(), nil,
+	return sendAndPrint(cmd, &c.ClientCommandFlags, http.MethodGet, requestsPath+"?"+c.query().Encode(), nil,
 		func(out io.Writer, page laboratory.LoggedRequests) error {
 			return (&requestTableWriter{out: out}).print(lastAttempts(page.Requests))
 		})
@@ -213,5 +213,5 @@ func (c *requestLogFlags) archive(cmd *cobra.Command) error {
 // show prints a request with its headers and bodies.
 func (c *requestLogFlags) show(cmd *cobra.Command, id string) error {
 	c.Item = id
-	return sendAndPrint(cmd, &c.ServerFlags, http.MethodGet, requestsPath+"/{id}", nil, printRequest)
+	return sendAndPrint(cmd, &c.ClientCommandFlags, http.MethodGet, requestsPath+"/{id}", nil, printRequest)
 }

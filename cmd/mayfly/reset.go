@@ -12,7 +12,7 @@ import (
 )
 
 func resetCommand() *cobra.Command {
-	var c cli.ServerFlags
+	var c cli.ClientCommandFlags
 	cmd := &cobra.Command{
 		Use:   "reset",
 		Short: "Return a server to the state after its start",

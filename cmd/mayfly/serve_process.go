@@ -72,7 +72,7 @@ type serveCommandState struct {
 
 	listeners []net.Listener
 	bus       *boundServiceBusPortsAndConfig // nil: Service Bus is off
-	probes    probe.Server
+	probes    probe.HealthCheckServer
 	seed      *seed.Seed // nil: no seed is given
 	server    *product.Server
 }

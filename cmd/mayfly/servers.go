@@ -12,7 +12,7 @@ import (
 )
 
 func serversCommand() *cobra.Command {
-	var c cli.ServerFlags
+	var c cli.ClientCommandFlags
 	cmd := &cobra.Command{
 		Use:   "servers",
 		Short: "List the running servers that share their data",

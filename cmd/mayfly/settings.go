@@ -12,7 +12,7 @@ import (
 const settingsPath = "_mayfly/dbs/{db}/colls/{coll}/settings"
 
 func settingsCommand() *cobra.Command {
-	var c cli.ServerFlags
+	var c cli.ClientCommandFlags
 	cmd := &cobra.Command{
 		Use:   "settings [PATCH]",
 		Short: "Show or change Mayfly's own settings of a container",

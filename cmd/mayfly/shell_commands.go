@@ -196,7 +196,7 @@ func (s *shellSession) commands() (list []*cobra.Command) {
 
 // use switches to an existing database or container.
 func (s *shellSession) use(ctx context.Context, args []string) error {
-	there := s.ServerFlags
+	there := s.ClientCommandFlags
 	there.Database, there.Container, _ = strings.Cut(args[0], "/")
 	path := cli.DatabasePath
 	if there.Container != "" {
@@ -217,7 +217,7 @@ func (s *shellSession) describe(ctx context.Context, args []string) error {
 	if args[0] == "" {
 		return s.command(ctx, []string{"containers", "list"})
 	}
-	one := s.ServerFlags
+	one := s.ClientCommandFlags
 	one.Container = args[0]
 	req, err := one.Call(ctx, http.MethodGet, cli.ContainerPath, nil)
 	if err != nil {
@@ -257,7 +257,7 @@ func (s *shellSession) why(ctx context.Context, args []string) error {
 }
 
 func (s *shellSession) remove(ctx context.Context, args []string) error {
-	i := itemExpiryFlags{ServerFlags: s.ServerFlags}
+	i := itemExpiryFlags{ClientCommandFlags: s.ClientCommandFlags}
 	i.Item = args[0]
 	if rest := s.itemArgs(args)[1:]; len(rest) > 0 {
 		i.partitionKey = strings.TrimPrefix(rest[0], "--partition-key=")

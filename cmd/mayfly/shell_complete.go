@@ -193,7 +193,7 @@ func (s *shellSession) paths(ctx context.Context) []string {
 		return s.names.paths
 	}
 	found := map[string]bool{}
-	q := queryFlags{ServerFlags: s.ServerFlags}
+	q := queryFlags{ClientCommandFlags: s.ClientCommandFlags}
 	_, err := q.pages(ctx, "SELECT * FROM c", "", sampleSize, func(rows []json.RawMessage,
 		_ cli.PageHeaders) (bool,
 		error) {

@@ -21,7 +21,7 @@ import (
 
 // shellSession is one session of `mayfly shell`.
 type shellSession struct {
-	cli.ServerFlags
+	cli.ClientCommandFlags
 	out, errs       io.Writer
 	file            *os.File // output file set by \o; nil: output goes to out
 	lines           shellLineReader
@@ -228,14 +228,15 @@ func (s *shellSession) query(ctx context.Context, text string) error {
 	if s.Database == "" || s.Container == "" {
 		return cli.Misuse(`no container is chosen: \use DB/CONTAINER goes to one; \dbs and \d list what there is`)
 	}
-	a := &resumableQuery{call: queryFlags{ServerFlags: s.ServerFlags, params: s.params}, text: text}
+	a := &resumableQuery{call: queryFlags{ClientCommandFlags: s.ClientCommandFlags, params: s.params},
+		text: text}
 	return s.pages(ctx, a)
 }
 
 // pages shows the pages of a query; at a terminal it shows one page. The server may return a page with few
 // rows, such as one for each partition range: pages collects rows until they fill a page.
 func (s *shellSession) pages(ctx context.Context, a *resumableQuery) error {
-	var w rowWriter = &jsonLinesWriter{out: s.output()}
+	var w rowWriter = &jsonLinesRowWriter{out: s.output()}
 	if !s.json {
 		if a.w == nil {
 			a.w = newTableWriter(a.text, nil)

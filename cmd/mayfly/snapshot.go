@@ -21,7 +21,7 @@ import (
 )
 
 // snapshotFlags holds the flags of the commands for the snapshots of a running server.
-type snapshotFlags struct{ cli.ServerFlags }
+type snapshotFlags struct{ cli.ClientCommandFlags }
 
 // snapshotAnswer is a server's response that describes a snapshot.
 type snapshotAnswer struct {
@@ -69,7 +69,7 @@ func showSnapshot[T any](cmd *cobra.Command, c *snapshotFlags, method, path stri
 	if err != nil {
 		return err
 	}
-	return cli.Show(cmd, &c.ServerFlags, req, print)
+	return cli.Show(cmd, &c.ClientCommandFlags, req, print)
 }
 
 func snapshotCreateCommand() *cobra.Command {

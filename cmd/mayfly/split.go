@@ -20,7 +20,7 @@ type rangeSplitResponse struct {
 }
 
 func splitCommand() *cobra.Command {
-	var c cli.ServerFlags
+	var c cli.ClientCommandFlags
 	var at string
 	cmd := &cobra.Command{
 		Use:   "split RANGE",

@@ -47,7 +47,7 @@ func waitCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return cli.Show(cmd, &c.ServerFlags, req, func(out io.Writer,
+		return cli.Show(cmd, &c.ClientCommandFlags, req, func(out io.Writer,
 			answer laboratory.WaitForItemResult) error {
 			text := answer.Until
 			if answer.Item != nil {

@@ -14,25 +14,25 @@ import (
 	"github.com/mayflydb/mayfly/internal/crashdisk"
 )
 
-// observedResults records what a client has observed, and a crash must not undo: the acknowledged keys and
-// values, and the highest LSN of each scope (a key prefix with its own sequence of LSNs).
-type observedResults struct {
+// durabilityExpectations records what a client has observed, and a crash must not undo: the acknowledged keys
+// and values, and the highest LSN of each scope (a key prefix with its own sequence of LSNs).
+type durabilityExpectations struct {
 	mu     sync.Mutex
 	acked  map[string]string
 	issued map[string]uint64 // highest LSN that may have been seen, by scope
 }
 
-func newObservedResults() *observedResults {
-	return &observedResults{acked: map[string]string{}, issued: map[string]uint64{}}
+func newObservedResults() *durabilityExpectations {
+	return &durabilityExpectations{acked: map[string]string{}, issued: map[string]uint64{}}
 }
 
-func (l *observedResults) issue(scope string, lsn uint64) {
+func (l *durabilityExpectations) issue(scope string, lsn uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.issued[scope] = max(l.issued[scope], lsn)
 }
 
-func (l *observedResults) ack(written map[string]string) {
+func (l *durabilityExpectations) ack(written map[string]string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	maps.Copy(l.acked, written)
@@ -45,7 +45,7 @@ func lsnKey(scope string, lsn uint64) string {
 // record runs a transaction that writes one key in each scope, and records the result. A key contains the
 // LSN; its value lists all keys of the transaction. At random, the transaction does not wait for the disk,
 // or fails.
-func (l *observedResults) record(e *Engine, r *rand.Rand, scopes ...string) error {
+func (l *durabilityExpectations) record(e *Engine, r *rand.Rand, scopes ...string) error {
 	relaxed, fails := r.IntN(5) == 0, r.IntN(7) == 0
 	size := r.IntN(300)
 	var names [][]byte
@@ -98,7 +98,7 @@ func linesOf(all string) func(yield func(string) bool) {
 
 // verify checks an engine that was opened after a crash: acknowledged writes are present, transactions are
 // there as a whole or not at all, and no LSN is issued again. It then writes one more key in each scope.
-func (l *observedResults) verify(t *testing.T, e *Engine) {
+func (l *durabilityExpectations) verify(t *testing.T, e *Engine) {
 	t.Helper()
 	found := map[string]string{}
 	if err := e.View(ctx, func(r engine.Reader) error {

@@ -51,7 +51,7 @@ var faultOptions = Options{Dir: "data", lsnBlock: 4, memTable: 64 << 10, Strict:
 
 // life opens an engine, writes enough for flushes and compactions, deletes, reads and closes it. It
 // records acknowledged writes in l, and returns the first error. It continues after an error.
-func life(fs vfs.FS, l *observedResults) error {
+func life(fs vfs.FS, l *durabilityExpectations) error {
 	o := faultOptions
 	o.FS = fs
 	e, err := Open(ctx, o)
@@ -180,7 +180,7 @@ func checkTyped(t *testing.T, n int32, err, cause error) {
 	}
 }
 
-func verifyAfterFault(t *testing.T, n int32, mem *crashdisk.Disk, l *observedResults) {
+func verifyAfterFault(t *testing.T, n int32, mem *crashdisk.Disk, l *durabilityExpectations) {
 	t.Helper()
 	o := faultOptions
 	o.FS = mem.CrashClone(vfs.CrashCloneCfg{})

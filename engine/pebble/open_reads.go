@@ -10,9 +10,9 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// readResources holds the values and iterators that the function of a View or an Update has obtained. The
+// openReadResources holds the values and iterators that the function of a View or an Update has obtained. The
 // values are valid until the function returns; then iterators that it left open are closed.
-type readResources struct {
+type openReadResources struct {
 	arena []byte // memory for copies of values; a full arena stays alive through the slices into it
 	open  *iterator
 	base  *pebble.Iterator // stays open when its iterator is closed: a snapshot needs it until the end
@@ -26,7 +26,7 @@ const (
 )
 
 // copyToArena copies a value into the arena. The copy is never nil.
-func (r *readResources) copyToArena(v []byte) []byte {
+func (r *openReadResources) copyToArena(v []byte) []byte {
 	if r.arena == nil || len(v) > cap(r.arena)-len(r.arena) {
 		r.arena = make([]byte, 0, max(minArena, min(2*cap(r.arena), maxArena), len(v)))
 	}
@@ -38,7 +38,7 @@ func (r *readResources) copyToArena(v []byte) []byte {
 // find looks up one key and keeps its value. It returns nil if the key is absent, and never nil if it exists.
 // In this store each key is its own prefix, so a prefix seek, which can use the filters, finds exactly this
 // key or nothing.
-func (r *readResources) find(it *pebble.Iterator, key []byte) ([]byte, error) {
+func (r *openReadResources) find(it *pebble.Iterator, key []byte) ([]byte, error) {
 	if len(key) == 0 {
 		return nil, nil // Pebble's iterators do not support the empty key
 	}
@@ -57,7 +57,8 @@ const someKeys = 64
 
 // findAll looks up keys in the given order. Sorting them first is no faster if the data are in memory, and
 // callers' keys are mostly sorted.
-func (r *readResources) findAll(ctx context.Context, it *pebble.Iterator, keys [][]byte) ([][]byte, error) {
+func (r *openReadResources) findAll(ctx context.Context, it *pebble.Iterator,
+	keys [][]byte) ([][]byte, error) {
 	values, bytes := make([][]byte, len(keys)), 0
 	for i, key := range keys {
 		if bytes >= engine.ManyBytes {
@@ -79,7 +80,7 @@ func (r *readResources) findAll(ctx context.Context, it *pebble.Iterator, keys [
 
 // scan returns an engine iterator over the keys in rng, backwards if reverse is set. open returns the
 // Pebble iterator that it wraps. An error of open is returned later, by the iterator.
-func (r *readResources) scan(open func(*pebble.IterOptions) (*pebble.Iterator, error), rng engine.Range,
+func (r *openReadResources) scan(open func(*pebble.IterOptions) (*pebble.Iterator, error), rng engine.Range,
 	reverse bool) *iterator {
 	it := &iterator{owner: r, reverse: reverse}
 	if len(rng.Start) == 0 {
@@ -101,7 +102,7 @@ var errLeak = errors.New("engine/pebble: an iterator was not closed")
 
 // finish closes the iterators that were left open. If there were any, it returns errLeak in strict mode,
 // and otherwise logs the mistake.
-func (r *readResources) finish(e *Engine) error {
+func (r *openReadResources) finish(e *Engine) error {
 	if r.open == nil {
 		return nil
 	}
@@ -115,7 +116,7 @@ func (r *readResources) finish(e *Engine) error {
 	return nil
 }
 
-func (r *readResources) recycle() {
+func (r *openReadResources) recycle() {
 	if r.arena = r.arena[:0]; cap(r.arena) > maxArena {
 		r.arena = nil
 	}
@@ -128,7 +129,7 @@ type iterator struct {
 	err        error
 	reverse    bool
 	placed     bool
-	owner      *readResources
+	owner      *openReadResources
 	prev, next *iterator // in the owner's list of open iterators
 }
 

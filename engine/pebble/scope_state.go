@@ -116,16 +116,16 @@ func (s *lsnScopeState) dirty() bool { return s.applied.Load() > s.durable.Load(
 // Any goroutine may call it.
 func (s *lsnScopeState) mayShowUnsynced() bool { return s.begun.Load() > s.durable.Load() }
 
-// scopeProgress is a point in the history of a scope (a key prefix with its own sequence of LSNs): the
+// scopeHistoryPoint is a point in the history of a scope (a key prefix with its own sequence of LSNs): the
 // number of commits applied until then and the last LSN that the scope has issued.
-type scopeProgress struct {
+type scopeHistoryPoint struct {
 	scope   *lsnScopeState
 	applied uint64
 	last    uint64 // the last LSN
 }
 
-func (s *lsnScopeState) mark() scopeProgress {
-	m := scopeProgress{scope: s, applied: s.applied.Load()}
+func (s *lsnScopeState) mark() scopeHistoryPoint {
+	m := scopeHistoryPoint{scope: s, applied: s.applied.Load()}
 	if s.next > 0 {
 		m.last = s.next - 1
 	}
@@ -134,15 +134,15 @@ func (s *lsnScopeState) mark() scopeProgress {
 
 // reached returns the number of commits applied in a scope and its last issued LSN; the caller need not hold
 // the scope. It loads the LSN after the number, so that the LSN includes all counted commits.
-func (s *lsnScopeState) reached() scopeProgress {
+func (s *lsnScopeState) reached() scopeHistoryPoint {
 	applied := s.applied.Load()
-	return scopeProgress{scope: s, last: s.issued.Load(), applied: applied}
+	return scopeHistoryPoint{scope: s, last: s.issued.Load(), applied: applied}
 }
 
 // settle records that everything in the scope up to this point is durable. It may be called for the points of
 // a scope in any order. It raises the horizon (the highest durable LSN) before the number of durable commits,
 // so that a reader of that number finds the matching horizon.
-func (m scopeProgress) settle() {
+func (m scopeHistoryPoint) settle() {
 	raise(&m.scope.horizon, m.last)
 	raise(&m.scope.durable, m.applied)
 }

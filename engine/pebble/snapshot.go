@@ -14,7 +14,7 @@ import (
 // one state for as long as it is open. One scan, or all lookups of single keys, use this iterator; all other
 // iterators are clones of it.
 type snapshotReader struct {
-	readResources
+	openReadResources
 	ctx   context.Context
 	e     *Engine
 	db    *pebble.DB

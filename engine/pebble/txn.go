@@ -16,7 +16,7 @@ import (
 // database. The first read after a write gives the batch an index; most transactions read first and then
 // write, so they need none.
 type txn struct {
-	readResources
+	openReadResources
 	ctx       context.Context
 	e         *Engine
 	scopes    []*lsnScopeState
@@ -148,9 +148,9 @@ func (t *txn) drop() {
 }
 
 func (t *txn) recycle() {
-	t.readResources.recycle()
+	t.openReadResources.recycle()
 	clear(t.marks)
-	*t = txn{readResources: t.readResources, firstLSNs: t.firstLSNs[:0], forced: t.forced[:0],
+	*t = txn{openReadResources: t.openReadResources, firstLSNs: t.firstLSNs[:0], forced: t.forced[:0],
 		marks: t.marks[:0], rows: t.rows[:0]}
 }
 
@@ -341,7 +341,7 @@ func (t *txn) force(i int) bool {
 		t.fail(fmt.Errorf("%w: scope %x has used up its LSNs", engine.ErrCorrupt, s.key))
 		return false
 	}
-	m := scopeProgress{scope: s, applied: s.applied.Load(), last: t.firstLSNs[i] - 1}
+	m := scopeHistoryPoint{scope: s, applied: s.applied.Load(), last: t.firstLSNs[i] - 1}
 	ceiling, err := s.pendingCeiling, error(nil)
 	if ceiling == 0 {
 		ceiling = min(s.ceiling+t.e.block, maxLSN)

@@ -24,7 +24,7 @@ type runningUpdate struct {
 	scopes []*lsnScopeState // in byte order, each once
 	fn     func(engine.Txn) error
 	txn    txn
-	marks  []scopeProgress // progress of its scopes when they were released
+	marks  []scopeHistoryPoint // progress of its scopes when they were released
 
 	// queued is true while the request is in a scope's queue; prev and next are its neighbours there. The
 	// scope's mutex guards all three.
@@ -182,7 +182,7 @@ func (e *Engine) hold(r *runningUpdate, s *lsnScopeState) {
 // signalGroup ends a group of requests, which begins with r, after their scope was released. It wakes the
 // requests that need not wait for the disk, and makes the first of the others sync the log for all. m is
 // the progress of the scope that this sync makes durable.
-func (e *Engine) signalGroup(r *runningUpdate, m scopeProgress) {
+func (e *Engine) signalGroup(r *runningUpdate, m scopeHistoryPoint) {
 	var first, last *runningUpdate
 	for q := r; q != nil; {
 		next := q.follower

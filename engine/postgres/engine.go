@@ -155,7 +155,7 @@ func (v *viewTxn) Query(ctx context.Context, sql string, args ...any) (pgx.Rows,
 			var rows pgx.Rows
 			if rows, err = results.Query(); err == nil {
 				v.began = true
-				return lastStatementRows{rows, results}, nil
+				return batchClosingRows{rows, results}, nil
 			}
 		}
 		_ = results.Close() // the error has been reported already
@@ -174,13 +174,13 @@ func (v *viewTxn) Query(ctx context.Context, sql string, args ...any) (pgx.Rows,
 	}
 }
 
-// lastStatementRows are the rows of the last statement of a batch. Close closes the batch as well.
-type lastStatementRows struct {
+// batchClosingRows are the rows of the last statement of a batch. Close closes the batch as well.
+type batchClosingRows struct {
 	pgx.Rows
 	results pgx.BatchResults
 }
 
-func (r lastStatementRows) Close() {
+func (r batchClosingRows) Close() {
 	r.Rows.Close()
 	_ = r.results.Close() // the rows have reported any error
 }

@@ -55,28 +55,28 @@ func Examine(ctx context.Context, o Options, now func() time.Time) []DatabaseExa
 			"is the server running, is a host of the address the one that accepts writes, is the password " +
 				"right?"}}
 	}
-	x := &databaseExamination{ctx: ctx, c: c, o: o}
+	x := &databaseExaminer{ctx: ctx, c: c, o: o}
 	defer x.close()
 	list := []DatabaseExaminationFinding{x.trip(now), x.version()}
 	list = append(list, x.settings()...)
 	return append(list, x.standbys(), x.connections(), x.timeouts(), x.room(), x.tables())
 }
 
-// databaseExamination is a run of Examine over one connection.
-type databaseExamination struct {
+// databaseExaminer is a run of Examine over one connection.
+type databaseExaminer struct {
 	ctx context.Context
 	c   *pgx.Conn
 	o   Options
 }
 
-func (x *databaseExamination) close() {
+func (x *databaseExaminer) close() {
 	own, cancel := context.WithTimeout(context.Background(), connectLimit)
 	defer cancel()
 	_ = x.c.Close(own) // nothing is running
 }
 
 // ask runs a statement that returns one row, and stores its columns in into.
-func (x *databaseExamination) ask(sql string, into ...any) error {
+func (x *databaseExaminer) ask(sql string, into ...any) error {
 	return withLimit(x.ctx, readLimit, func(own context.Context) error {
 		return x.c.QueryRow(own, sql).Scan(into...)
 	})
@@ -88,7 +88,7 @@ func unknown(check string, err error) DatabaseExaminationFinding {
 	return DatabaseExaminationFinding{check, Fine, "not known: " + err.Error(), ""}
 }
 
-func (x *databaseExamination) trip(now func() time.Time) DatabaseExaminationFinding {
+func (x *databaseExaminer) trip(now func() time.Time) DatabaseExaminationFinding {
 	best := time.Duration(0)
 	for n := range 5 {
 		begin := now()
@@ -112,7 +112,7 @@ func (x *databaseExamination) trip(now func() time.Time) DatabaseExaminationFind
 // server_version_num: 150000 is version 15.
 const oldest = 150000
 
-func (x *databaseExamination) version() DatabaseExaminationFinding {
+func (x *databaseExaminer) version() DatabaseExaminationFinding {
 	var text string
 	var number int
 	if err := x.ask("SELECT version(), "+
@@ -126,7 +126,7 @@ func (x *databaseExamination) version() DatabaseExaminationFinding {
 }
 
 // settings examines the settings on which durability depends.
-func (x *databaseExamination) settings() (list []DatabaseExaminationFinding) {
+func (x *databaseExaminer) settings() (list []DatabaseExaminationFinding) {
 	for _, name := range durable {
 		var value string
 		if err := x.ask("SHOW "+name, &value); err != nil {
@@ -142,7 +142,7 @@ func (x *databaseExamination) settings() (list []DatabaseExaminationFinding) {
 	return list
 }
 
-func (x *databaseExamination) standbys() DatabaseExaminationFinding {
+func (x *databaseExaminer) standbys() DatabaseExaminationFinding {
 	const check = "standby"
 	var wanted string
 	var synchronous, all int
@@ -169,7 +169,7 @@ func (x *databaseExamination) standbys() DatabaseExaminationFinding {
 		all), ""}
 }
 
-func (x *databaseExamination) connections() DatabaseExaminationFinding {
+func (x *databaseExaminer) connections() DatabaseExaminationFinding {
 	const check = "connections"
 	var most, used int
 	err := x.ask("SELECT current_setting('max_connections')::int, count(*) FROM "+
@@ -186,7 +186,7 @@ func (x *databaseExamination) connections() DatabaseExaminationFinding {
 	return DatabaseExaminationFinding{check, Fine, found, ""}
 }
 
-func (x *databaseExamination) timeouts() DatabaseExaminationFinding {
+func (x *databaseExaminer) timeouts() DatabaseExaminationFinding {
 	const check = "timeouts"
 	var lock, transaction string
 	err := x.ask(`SELECT coalesce(max(reset_val) FILTER (WHERE name = 'lock_timeout'), '0'),
@@ -204,7 +204,7 @@ func (x *databaseExamination) timeouts() DatabaseExaminationFinding {
 	return DatabaseExaminationFinding{check, Fine, "none that disturbs", ""}
 }
 
-func (x *databaseExamination) room() DatabaseExaminationFinding {
+func (x *databaseExaminer) room() DatabaseExaminationFinding {
 	const check = "size"
 	var size int64
 	if err := x.ask("SELECT pg_database_size(current_database())", &size); err != nil {
@@ -214,7 +214,7 @@ func (x *databaseExamination) room() DatabaseExaminationFinding {
 }
 
 // tables examines the schema: its version, and the servers that use it.
-func (x *databaseExamination) tables() DatabaseExaminationFinding {
+func (x *databaseExaminer) tables() DatabaseExaminationFinding {
 	const check = "schema"
 	var known bool
 	err := withLimit(x.ctx, readLimit, func(own context.Context) (err error) {

@@ -110,8 +110,8 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 	if err := o.defaults(); err != nil {
 		return nil, err
 	}
-	e := &Engine{log: o.Logger, rerun: o.rerun, queues: waitingUpdateQueuesByScope{m: map[string]*scopeQueue{}},
-		channel: channelOf(o.Schema)}
+	e := &Engine{log: o.Logger, rerun: o.rerun, channel: channelOf(o.Schema),
+		queues: waitingUpdateQueuesByScope{m: map[string]*waitingUpdateQueue{}}}
 	if err := prepare(ctx, o); err != nil {
 		return nil, err
 	}

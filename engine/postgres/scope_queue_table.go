@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// scopeQueue is the queue of this process's Updates that wait for one scope (see package engine). One of
-// them, the leader, holds the scope.
-type scopeQueue struct {
+// waitingUpdateQueue is the queue of this process's Updates that wait for one scope (see package engine). One
+// of them, the leader, holds the scope.
+type waitingUpdateQueue struct {
 	key []byte
 
 	mu    sync.Mutex
@@ -21,21 +21,21 @@ type scopeQueue struct {
 // by the key of the scope.
 type waitingUpdateQueuesByScope struct {
 	mu sync.Mutex
-	m  map[string]*scopeQueue
+	m  map[string]*waitingUpdateQueue
 }
 
 // take returns the queues of scopes in byte order, each once, and counts the caller as a user of each.
-func (l *waitingUpdateQueuesByScope) take(scopes [][]byte) []*scopeQueue {
+func (l *waitingUpdateQueuesByScope) take(scopes [][]byte) []*waitingUpdateQueue {
 	sorted := slices.Clone(scopes)
 	slices.SortFunc(sorted, bytes.Compare)
 	sorted = slices.CompactFunc(sorted, bytes.Equal)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	out := make([]*scopeQueue, len(sorted))
+	out := make([]*waitingUpdateQueue, len(sorted))
 	for i, key := range sorted {
 		found := l.m[string(key)]
 		if found == nil {
-			found = &scopeQueue{key: bytes.Clone(key)}
+			found = &waitingUpdateQueue{key: bytes.Clone(key)}
 			l.m[string(key)] = found
 		}
 		found.users++
@@ -45,7 +45,7 @@ func (l *waitingUpdateQueuesByScope) take(scopes [][]byte) []*scopeQueue {
 }
 
 // leave ends the caller's use of queues and deletes those without users.
-func (l *waitingUpdateQueuesByScope) leave(used []*scopeQueue) {
+func (l *waitingUpdateQueuesByScope) leave(used []*waitingUpdateQueue) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, one := range used {
@@ -57,7 +57,7 @@ func (l *waitingUpdateQueuesByScope) leave(used []*scopeQueue) {
 
 // acquire makes r the leader, the request that holds the scope, and returns true if nobody holds it.
 // Otherwise it appends r to the queue.
-func (l *scopeQueue) acquire(r *runningUpdate) bool {
+func (l *waitingUpdateQueue) acquire(r *runningUpdate) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.held {
@@ -69,7 +69,7 @@ func (l *scopeQueue) acquire(r *runningUpdate) bool {
 }
 
 // withdraw removes r from the queue. It returns false if r is no longer queued.
-func (l *scopeQueue) withdraw(r *runningUpdate) bool {
+func (l *waitingUpdateQueue) withdraw(r *runningUpdate) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := slices.Index(l.queue, r)
@@ -82,7 +82,7 @@ func (l *scopeQueue) withdraw(r *runningUpdate) bool {
 
 // joiningLocked returns the first requests in the queue that may run in the database transaction of the
 // request that holds the scope, at most most of them. The caller holds mu.
-func (l *scopeQueue) joiningLocked(most int) []*runningUpdate {
+func (l *waitingUpdateQueue) joiningLocked(most int) []*runningUpdate {
 	n := 0
 	for n < len(l.queue) && n < most && l.queue[n].joins() {
 		n++
@@ -92,7 +92,7 @@ func (l *scopeQueue) joiningLocked(most int) []*runningUpdate {
 
 // waiting returns the first requests in the queue that could join the running database transaction, at
 // most most of them. Unlike join, it leaves them in the queue.
-func (l *scopeQueue) waiting(most int) []*runningUpdate {
+func (l *waitingUpdateQueue) waiting(most int) []*runningUpdate {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.joiningLocked(most)
@@ -100,7 +100,7 @@ func (l *scopeQueue) waiting(most int) []*runningUpdate {
 
 // join removes from the queue the first requests that may run in the database transaction of the leader, the
 // request that holds the scope. It returns at most most of them.
-func (l *scopeQueue) join(most int) []*runningUpdate {
+func (l *waitingUpdateQueue) join(most int) []*runningUpdate {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	joined := l.joiningLocked(most)
@@ -110,7 +110,7 @@ func (l *scopeQueue) join(most int) []*runningUpdate {
 
 // release passes the scope to the first request in the queue, which becomes the leader. If the queue is
 // empty, nobody holds the scope any more.
-func (l *scopeQueue) release() {
+func (l *waitingUpdateQueue) release() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.queue) == 0 {

@@ -18,7 +18,7 @@ const maxGroup = 64
 type runningUpdate struct {
 	ctx    context.Context
 	scopes [][]byte
-	queues []*scopeQueue
+	queues []*waitingUpdateQueue
 	ahead  [][]byte
 	fn     func(engine.Txn) error
 
@@ -82,14 +82,14 @@ func (e *Engine) runRequest(r *runningUpdate) {
 		}
 		held++
 	}
-	g := &updateGroup{e: e, lead: r, members: []*runningUpdate{r}}
+	g := &groupCommit{e: e, lead: r, members: []*runningUpdate{r}}
 	defer g.finish() // also if the function ends the goroutine
 	g.runUntilDone()
 }
 
 // wait waits at a scope queue. It returns true if r is now the leader, and false if r has been run or its ctx
 // has ended.
-func (r *runningUpdate) wait(l *scopeQueue) bool {
+func (r *runningUpdate) wait(l *waitingUpdateQueue) bool {
 	select {
 	case t := <-r.signal:
 		return r.follow(t)
@@ -155,9 +155,9 @@ func (r *runningUpdate) run(t *txn) {
 // again.
 func (r *runningUpdate) ended() bool { return r.panicked || r.exited }
 
-// updateGroup is an Update that holds a scope, the leader, together with the Updates that run in its database
+// groupCommit is an Update that holds a scope, the leader, together with the Updates that run in its database
 // transaction.
-type updateGroup struct {
+type groupCommit struct {
 	e         *Engine
 	lead      *runningUpdate
 	members   []*runningUpdate // the leader first
@@ -173,7 +173,7 @@ type updateGroup struct {
 // runUntilDone runs database transactions until one is committed or the group of Updates fails. If the
 // function of the leader, the first Update, ends its goroutine, finish calls runUntilDone again, which
 // continues after that function.
-func (g *updateGroup) runUntilDone() {
+func (g *groupCommit) runUntilDone() {
 	for !g.announced {
 		if g.a == nil && !g.begin() {
 			continue
@@ -185,7 +185,7 @@ func (g *updateGroup) runUntilDone() {
 
 // finish is deferred by the leader. If the leader's function has ended its goroutine (runtime.Goexit), finish
 // continues runUntilDone, so that the other members get an outcome.
-func (g *updateGroup) finish() {
+func (g *groupCommit) finish() {
 	if !g.announced {
 		g.runUntilDone()
 	}
@@ -196,7 +196,7 @@ func (g *updateGroup) finish() {
 
 // begin begins the database transaction of the group. If that fails and is not retried, all Updates of the
 // group get the error. It returns false if no transaction has begun.
-func (g *updateGroup) begin() bool {
+func (g *groupCommit) begin() bool {
 	ahead := slices.Clone(g.lead.ahead)
 	if g.lead.joins() {
 		for _, r := range g.lead.queues[0].waiting(maxGroup - len(g.members)) {
@@ -217,7 +217,7 @@ func (g *updateGroup) begin() bool {
 }
 
 // runAll runs the function of each member, including members that join while it runs.
-func (g *updateGroup) runAll() {
+func (g *groupCommit) runAll() {
 	for {
 		for g.next < len(g.members) && g.a.s.failed == nil {
 			r := g.members[g.next]
@@ -246,7 +246,7 @@ func (g *updateGroup) runAll() {
 }
 
 // runOne runs one function, and undoes its writes if it fails.
-func (g *updateGroup) runOne(r *runningUpdate) {
+func (g *groupCommit) runOne(r *runningUpdate) {
 	t := newTxn(g.a, r.ctx)
 	ok := false
 	defer func() { r.wrote = t.end(r, ok) }()
@@ -261,7 +261,7 @@ func (g *updateGroup) runOne(r *runningUpdate) {
 }
 
 // settle commits the database transaction with the writes of all members, and gives each member its outcome.
-func (g *updateGroup) settle() {
+func (g *groupCommit) settle() {
 	a := g.a
 	g.a = nil
 	err := a.s.failed
@@ -287,7 +287,7 @@ func (g *updateGroup) settle() {
 
 // retryOrFail decides whether a failed transaction is run once more. If not, all Updates of the group get
 // the error.
-func (g *updateGroup) retryOrFail(err error) {
+func (g *groupCommit) retryOrFail(err error) {
 	var give error
 	switch {
 	case errors.Is(err, errStored):
@@ -322,7 +322,7 @@ func (g *updateGroup) retryOrFail(err error) {
 }
 
 // announce wakes the goroutines of the group's members, whose results are set: it closes their channels.
-func (g *updateGroup) announce() {
+func (g *groupCommit) announce() {
 	g.announced = true
 	for _, r := range g.members[1:] {
 		close(r.done)

@@ -16,16 +16,17 @@ func TestJoinedRequestOfFailedGroup(t *testing.T) {
 	cancel()
 	for name, c := range map[string]context.Context{"live": ctx, "ended": ended} {
 		t.Run(name, func(t *testing.T) {
-			queue := &scopeQueue{}
+			queue := &waitingUpdateQueue{}
 			newRequest := func(ctx context.Context) *runningUpdate {
-				return &runningUpdate{ctx: ctx, queues: []*scopeQueue{queue}, signal: make(chan *txn, 1),
-					ran: make(chan struct{}, 1), done: make(chan struct{})}
+				return &runningUpdate{ctx: ctx, queues: []*waitingUpdateQueue{queue},
+					signal: make(chan *txn, 1),
+					ran:    make(chan struct{}, 1), done: make(chan struct{})}
 			}
 			lead, follower := newRequest(ctx), newRequest(c)
 			if !queue.acquire(lead) || queue.acquire(follower) {
 				t.Fatal("the queue does not work")
 			}
-			g := &updateGroup{lead: lead, members: append([]*runningUpdate{lead}, queue.join(maxGroup)...)}
+			g := &groupCommit{lead: lead, members: append([]*runningUpdate{lead}, queue.join(maxGroup)...)}
 			leads := make(chan bool)
 			go func() { leads <- follower.wait(queue) }()
 			g.retryOrFail(engine.ErrDiskFull)

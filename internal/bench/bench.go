@@ -16,17 +16,17 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Section is a group of measurements. Sections run in the order of the function Sections, since later ones
-// modify the data set that they share.
-type Section struct {
+// MeasurementSection is a group of measurements. Sections run in the order of the function Sections, since
+// later ones modify the data set that they share.
+type MeasurementSection struct {
 	Name string
 	What string // description for users
 	run  func(*Bench, context.Context) error
 }
 
 // Sections returns all sections.
-func Sections() []Section {
-	return []Section{
+func Sections() []MeasurementSection {
+	return []MeasurementSection{
 		{"read", "embedded point reads, against raw Gets", (*Bench).measureReads},
 		{"create", "durable creates, against raw durable batches", (*Bench).measureCreates},
 		{"import", "imports of files, against raw durable batches", (*Bench).measureImports},

@@ -20,7 +20,7 @@ func (b *Bench) measureCreates(ctx context.Context) (err error) {
 	var keys float64
 	for _, kind := range []struct {
 		writers, ranges int
-		limit           *measurementLimit
+		limit           *measurementThreshold
 	}{
 		{1, 1, ratioAtLeast(0.75)},
 		{16, 1, ratioAtLeast(0.65)},
@@ -37,7 +37,8 @@ func (b *Bench) measureCreates(ctx context.Context) (err error) {
 
 // measureCreate measures one row of measureCreates: creates by this number of concurrent writers, in a
 // container with this number of partition ranges. It returns the number of keys that a create writes.
-func (b *Bench) measureCreate(ctx context.Context, writers, ranges int, limit *measurementLimit) (keys float64,
+func (b *Bench) measureCreate(ctx context.Context, writers, ranges int,
+	limit *measurementThreshold) (keys float64,
 	err error) {
 	dir, bareDir := b.path("create"), b.path("create-raw")
 	defer drop(dir, bareDir)

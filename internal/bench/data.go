@@ -15,15 +15,15 @@ import (
 // together.
 type expiringDataset struct {
 	dir       string
-	epochs    []sameSecondDocuments
+	epochs    []sameSecondDocumentRange
 	end       time.Time // after the last epoch
 	asWritten int64     // bytes on disk when it was closed
 	compacted int64     // bytes on disk now
 }
 
-// sameSecondDocuments is an epoch: the documents with the numbers from (included) to to (excluded), which
+// sameSecondDocumentRange is an epoch: the documents with the numbers from (included) to to (excluded), which
 // were all written at the time at.
-type sameSecondDocuments struct {
+type sameSecondDocumentRange struct {
 	from, to int
 	at       time.Time
 }
@@ -77,18 +77,18 @@ func (b *Bench) data(ctx context.Context) (*expiringDataset, error) {
 
 // epochs divides the documents into groups; all documents of a group are written, and so expire, in the same
 // second. All write times are in the past, so that the data can be served with the system's clock.
-func (b *Bench) epochs() []sameSecondDocuments {
+func (b *Bench) epochs() []sameSecondDocumentRange {
 	at := b.clock.Now().Add(-(allEpochs + 1) * epochGap).Truncate(time.Second)
 	size := min(b.docs()/40, maxPurgeSlice)
 	sliced := purgeSlices * size
-	var all []sameSecondDocuments
+	var all []sameSecondDocumentRange
 	from := 0
 	for i := range allEpochs {
 		to := from + size
 		if i >= purgeSlices {
 			to = sliced + (b.docs()-sliced)*(i-purgeSlices+1)/(allEpochs-purgeSlices)
 		}
-		all = append(all, sameSecondDocuments{from, to, at.Add(time.Duration(i) * epochGap)})
+		all = append(all, sameSecondDocumentRange{from, to, at.Add(time.Duration(i) * epochGap)})
 		from = to
 	}
 	return all

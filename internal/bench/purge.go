@@ -50,8 +50,8 @@ func (b *Bench) measurePurge(ctx context.Context) error {
 // openExpiring opens a copy of the data set with a clock that is stopped at the given time, and sets a
 // default time to live. When the clock is moved, the documents expire in groups, each written in one
 // second: see sweepEpoch.
-func (b *Bench) openExpiring(ctx context.Context, at time.Time, o openOptions) (*store.DB, *store.Container,
-	*ttl.VirtualClock, error) {
+func (b *Bench) openExpiring(ctx context.Context, at time.Time,
+	o openOptions) (*store.DB, *store.Container, *ttl.VirtualClock, error) {
 	clock := ttl.NewManual(at)
 	o.store.Clock = clock
 	db, c, err := b.open(ctx, o)
@@ -73,7 +73,7 @@ func (b *Bench) openExpiring(ctx context.Context, at time.Time, o openOptions) (
 // sweepEpoch moves the clock so that the documents e, which were all written in the same second, expire,
 // and purges them.
 func (b *Bench) sweepEpoch(ctx context.Context, db *store.DB, clock *ttl.VirtualClock,
-	e sameSecondDocuments) (n int,
+	e sameSecondDocumentRange) (n int,
 	took time.Duration, err error) {
 	clock.Set(e.at.Add(purgeTTL))
 	began := b.clock.Now()

@@ -16,7 +16,7 @@ import (
 // fullScanQuery is a query that reads every document and matches none.
 type fullScanQuery struct {
 	name, text string
-	limit      *measurementLimit
+	limit      *measurementThreshold
 }
 
 // scans returns queries that must read all documents, because they filter by a path that is not indexed:
@@ -74,7 +74,7 @@ func (b *Bench) measureScans(ctx context.Context, sets []queryStore) (err error)
 		for _, kind := range []struct {
 			name  string
 			touch bool
-			limit *measurementLimit
+			limit *measurementThreshold
 		}{{q.name, false, q.limit}, {q.name + ", raw reads all bytes", true, nil}} {
 			d, err := b.compare(ctx, "scanning: "+kind.name, q.stretch(ctx, b, c, set.docs),
 				s.stretch(b, kind.touch))

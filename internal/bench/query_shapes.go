@@ -18,8 +18,8 @@ type queryShape struct {
 	// partition returns the partition key to which the k-th run is restricted, sent as a header; if it is
 	// nil, the query covers the whole container.
 	partition func(l valueDistribution, k int) string
-	page      int               // maximum number of rows of the only page that is read; 0: all pages are read
-	growth    *measurementLimit // limit for the largest set compared with the smallest one
+	page      int                   // maximum number of rows of the only page read; 0: all pages are read
+	growth    *measurementThreshold // limit for the largest set compared with the smallest one
 }
 
 // queryParametersFunc returns the parameters for the k-th run of a query, which differ from run to run so
@@ -28,7 +28,7 @@ type queryParametersFunc func(l valueDistribution, k int) []store.Parameter
 
 // served returns the limit for queries that use an index and whose result has the same size in any set: on
 // the largest set they may take at most 1.5 times the CPU time of the smallest.
-func served() *measurementLimit { return ratioAtMost(1.5) }
+func served() *measurementThreshold { return ratioAtMost(1.5) }
 
 // last returns a function that sets @from to the number of documents minus count, so that c.n >= @from is
 // true for count documents, in a set of any size.

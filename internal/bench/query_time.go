@@ -29,9 +29,9 @@ type QueryMeasurement struct {
 	// Failure is the reason if the query has failed.
 	Failure string `json:"failure,omitempty"`
 	// Growth is the CPU time divided by that of the smallest set, if there are several sets.
-	Growth *float64          `json:"growth,omitempty"`
-	Budget *measurementLimit `json:"budget,omitempty"`
-	Within *bool             `json:"within,omitempty"`
+	Growth *float64              `json:"growth,omitempty"`
+	Budget *measurementThreshold `json:"budget,omitempty"`
+	Within *bool                 `json:"within,omitempty"`
 }
 
 const (

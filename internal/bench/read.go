@@ -61,7 +61,7 @@ func (b *Bench) measureReads(ctx context.Context) (err error) {
 	for _, kind := range []struct {
 		name  string
 		keys  int
-		limit *measurementLimit
+		limit *measurementThreshold
 	}{{"cold key", n, ratioAtLeast(0.45)}, {"repeated key", min(hotDocs, n), ratioAtLeast(0.8)}} {
 		keys := order[:kind.keys]
 		d, err := b.compare(ctx, "reading: "+kind.name, b.repeat(ours.turn(keys), ours.read),
@@ -143,11 +143,11 @@ func (r readWorkload) readAll(o readOrder) error {
 }
 
 func storeReader(ctx context.Context, c *store.Container) readWorkload {
-	var keys [round]store.Key
+	var keys [round]store.ItemKey
 	return readWorkload{
 		prepare: func(k, i int) {
 			d := newDocument(i)
-			keys[k] = store.Key{Partition: d.key(), ID: d.id}
+			keys[k] = store.ItemKey{Partition: d.key(), ID: d.id}
 		},
 		read: func(k int) error {
 			_, _, err := c.Read(ctx, keys[k].Partition, keys[k].ID, store.ReadOptions{})

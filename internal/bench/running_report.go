@@ -17,11 +17,11 @@ type Measurement struct {
 	Unit    measurementUnit `json:"unit"`
 	// Against is the value for bare Pebble, the empty server or the idle store; nil if there is no
 	// comparison.
-	Against *float64          `json:"against,omitempty"`
-	Ratio   *float64          `json:"ratio,omitempty"`
-	Budget  *measurementLimit `json:"budget,omitempty"`
-	Within  *bool             `json:"within,omitempty"`
-	Note    string            `json:"note,omitempty"`
+	Against *float64              `json:"against,omitempty"`
+	Ratio   *float64              `json:"ratio,omitempty"`
+	Budget  *measurementThreshold `json:"budget,omitempty"`
+	Within  *bool                 `json:"within,omitempty"`
+	Note    string                `json:"note,omitempty"`
 	// Samples are the single results of which Value or Ratio is the median: ratios if there is a ratio,
 	// otherwise values. If there are none, Value or Ratio is a single measurement.
 	Samples []float64      `json:"samples,omitempty"`
@@ -66,18 +66,24 @@ func (c *OperationCost) text() string {
 	return strings.Join(parts, "; ")
 }
 
-// measurementLimit is a limit for the ratio of a figure, or for its value.
-type measurementLimit struct {
+// measurementThreshold is a limit for the ratio of a figure, or for its value.
+type measurementThreshold struct {
 	On    string  `json:"on"`    // ratio or value
 	Bound string  `json:"bound"` // least or most
 	Limit float64 `json:"limit"`
 }
 
-func ratioAtLeast(limit float64) *measurementLimit { return &measurementLimit{"ratio", "least", limit} }
-func ratioAtMost(limit float64) *measurementLimit  { return &measurementLimit{"ratio", "most", limit} }
-func valueAtMost(limit float64) *measurementLimit  { return &measurementLimit{"value", "most", limit} }
+func ratioAtLeast(limit float64) *measurementThreshold {
+	return &measurementThreshold{"ratio", "least", limit}
+}
+func ratioAtMost(limit float64) *measurementThreshold {
+	return &measurementThreshold{"ratio", "most", limit}
+}
+func valueAtMost(limit float64) *measurementThreshold {
+	return &measurementThreshold{"value", "most", limit}
+}
 
-func (b *measurementLimit) holds(f *Measurement) bool {
+func (b *measurementThreshold) holds(f *Measurement) bool {
 	v := f.Value
 	if b.On == "ratio" {
 		v = *f.Ratio
@@ -88,7 +94,7 @@ func (b *measurementLimit) holds(f *Measurement) bool {
 	return v <= b.Limit
 }
 
-func (b *measurementLimit) text(u measurementUnit) string {
+func (b *measurementThreshold) text(u measurementUnit) string {
 	limit, sign := strconv.FormatFloat(b.Limit, 'f', -1, 64), ">= "
 	if b.On == "value" {
 		limit = u.text(b.Limit)

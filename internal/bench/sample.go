@@ -70,8 +70,8 @@ func (d workSliceTimes) costs() *OperationCost {
 
 // compare runs the two sides in alternating slices, so that a disturbance affects both. The first slice of
 // each is an uncounted warm-up.
-func (b *Bench) compare(ctx context.Context, what string, ours, theirs workSliceFunc) (d workSliceTimes,
-	err error) {
+func (b *Bench) compare(ctx context.Context, what string,
+	ours, theirs workSliceFunc) (d workSliceTimes, err error) {
 	b.progress.Start(what, benchSlices)
 	for i := range benchSlices + 1 {
 		for _, side := range []struct {
@@ -129,7 +129,7 @@ func (b *Bench) repeat(prepare func(), op func(k int) error) workSliceFunc {
 
 // speed returns the Figure of a comparison as time per operation. The ratio is Mayfly's speed divided by
 // bare Pebble's.
-func (d workSliceTimes) speed(name string, limit *measurementLimit) Measurement {
+func (d workSliceTimes) speed(name string, limit *measurementThreshold) Measurement {
 	of := func(ours, theirs float64) float64 { return theirs / ours }
 	against, ratio := median(d.baseline), d.ratio(of)
 	return Measurement{Name: name, Value: median(d.mayfly), Unit: seconds, Against: &against, Ratio: &ratio,
@@ -144,7 +144,7 @@ func (f Measurement) with(c *OperationCost) Measurement {
 
 // rate returns the result of a comparison as a Figure in operations per second. Its ratio is, as in speed,
 // Mayfly's speed divided by bare Pebble's.
-func (d workSliceTimes) rate(name string, limit *measurementLimit) Measurement {
+func (d workSliceTimes) rate(name string, limit *measurementThreshold) Measurement {
 	f := d.speed(name, limit)
 	against := 1 / *f.Against
 	f.Value, f.Against, f.Unit = 1/f.Value, &against, perSecond

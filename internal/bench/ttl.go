@@ -73,8 +73,8 @@ const leastChanges = 200
 
 // changeDefaults alternates changes of the default TTL with Sets of a few hundred bytes in bare Pebble. No
 // change makes a document expire.
-func (b *Bench) changeDefaults(ctx context.Context, what string, db *store.DB, bare *raw.DB) (changes,
-	sets latencies, err error) {
+func (b *Bench) changeDefaults(ctx context.Context, what string, db *store.DB,
+	bare *raw.DB) (changes, sets latencies, err error) {
 	d, err := db.Database(benchDatabase)
 	if err != nil {
 		return nil, nil, err
@@ -107,7 +107,7 @@ func (b *Bench) addChanges(when string, changes, sets latencies, limit float64) 
 	for _, q := range []struct {
 		name  string
 		at    float64
-		limit *measurementLimit
+		limit *measurementThreshold
 	}{{"p50", 0.5, nil}, {"p99", 0.99, valueAtMost(limit)}, {"max", 1, nil}} {
 		against := sets.quantile(q.at).Seconds()
 		name := fmt.Sprintf("%s, %s of %s", when, q.name, thousands(int64(len(changes))))

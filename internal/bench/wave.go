@@ -264,7 +264,7 @@ func (f *foregroundClients) window(ctx context.Context, to *expiryWaveResult) er
 	return err
 }
 
-func (b *Bench) addLatencies(when string, then, before *expiryWaveResult, limit *measurementLimit) {
+func (b *Bench) addLatencies(when string, then, before *expiryWaveResult, limit *measurementThreshold) {
 	for _, op := range []struct {
 		name         string
 		then, before latencies
@@ -272,7 +272,7 @@ func (b *Bench) addLatencies(when string, then, before *expiryWaveResult, limit 
 		for _, q := range []struct {
 			name  string
 			at    float64
-			limit *measurementLimit
+			limit *measurementThreshold
 		}{{"p50", 0.5, nil}, {"p99", 0.99, limit}} {
 			name := fmt.Sprintf("%s, %s %s", op.name, q.name, when)
 			b.addRatio(name, seconds, op.then.quantile(q.at).Seconds(), op.before.quantile(q.at).Seconds(),
@@ -291,7 +291,8 @@ func (b *Bench) addMemory(then, before *expiryWaveResult) {
 
 // addRatio adds a Figure whose baseline is not bare Pebble but an earlier value of Mayfly, against: for
 // example the latency under load and that before it.
-func (b *Bench) addRatio(name string, u measurementUnit, value, against float64, limit *measurementLimit) {
+func (b *Bench) addRatio(name string, u measurementUnit, value, against float64,
+	limit *measurementThreshold) {
 	ratio := value / max(against, 1e-9)
 	b.report.add(Measurement{Name: name, Value: value, Unit: u, Against: &against, Ratio: &ratio, Budget: limit})
 }

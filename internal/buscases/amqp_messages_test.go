@@ -106,7 +106,7 @@ func (p *amqpClient) transmit(address string, format uint32, payloads ...[]byte)
 		p.deliver(l, format, false, payload)
 	}
 	for id := first; id != p.sent; id++ {
-		var state frame.State
+		var state frame.DeliveryState
 		p.reach(func() (ok bool) { state, ok = p.states[deliveryID{true, id}]; return ok || l.detached })
 		if l.detached {
 			return fail(l.gone)
@@ -120,7 +120,7 @@ func (p *amqpClient) transmit(address string, format uint32, payloads ...[]byte)
 
 // deliver sends one delivery on a link, in frames of at most 32,000 bytes. If done is set it is sent
 // settled, so that the server does not answer it.
-func (p *amqpClient) deliver(l *link, format uint32, done bool, payload []byte) {
+func (p *amqpClient) deliver(l *amqpClientLink, format uint32, done bool, payload []byte) {
 	p.b.Helper()
 	id := p.sent
 	p.sent++
@@ -147,7 +147,7 @@ func (p *amqpClient) receive(address string, mode queue.ReceiveMode, most int) (
 
 // drain receives the messages that are available on a link, at most most of them, without waiting for
 // further ones.
-func (p *amqpClient) drain(l *link, most int) ([]receivedMessage, error) {
+func (p *amqpClient) drain(l *amqpClientLink, most int) ([]receivedMessage, error) {
 	l.drained, l.inbox = false, nil
 	p.flow(l, uint32(most), true)
 	p.reach(func() bool { return l.drained || l.detached })
@@ -157,7 +157,7 @@ func (p *amqpClient) drain(l *link, most int) ([]receivedMessage, error) {
 	return l.inbox, nil
 }
 
-func (p *amqpClient) flow(l *link, credit uint32, drain bool) {
+func (p *amqpClient) flow(l *amqpClientLink, credit uint32, drain bool) {
 	p.say(&frame.Flow{NextIncomingID: frame.Some(p.received), IncomingWindow: p.window,
 		OutgoingWindow: 100_000, Handle: frame.Some(l.handle), DeliveryCount: frame.Some(l.count),
 		LinkCredit: frame.Some(credit), Drain: drain})
@@ -197,7 +197,7 @@ func modified(s queue.Settlement) (m wire.Map) {
 	return m
 }
 
-func stateOf(s queue.Settlement) frame.State {
+func stateOf(s queue.Settlement) frame.DeliveryState {
 	switch s.Outcome {
 	case queue.Abandon:
 		return &frame.Modified{DeliveryFailed: true, Annotations: modified(s)}

@@ -125,8 +125,8 @@ func (p *amqpClient) cancel(address string, numbers ...int64) error {
 	return err
 }
 
-func (p *amqpClient) deferred(address string, mode queue.ReceiveMode, numbers ...int64) ([]receivedMessage,
-	error) {
+func (p *amqpClient) deferred(address string, mode queue.ReceiveMode,
+	numbers ...int64) ([]receivedMessage, error) {
 	settle := uint32(1)
 	if mode == queue.ReceiveAndDelete {
 		settle = 0
@@ -139,7 +139,7 @@ func (p *amqpClient) deferred(address string, mode queue.ReceiveMode, numbers ..
 // amqpLockedSession is a Service Bus session that the client has locked by attaching a link to it.
 type amqpLockedSession struct {
 	p       *amqpClient
-	l       *link
+	l       *amqpClientLink
 	address string
 	session string
 }

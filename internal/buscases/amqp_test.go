@@ -22,11 +22,11 @@ type amqpClient struct {
 	served   chan error
 	window   uint32
 	handles  uint32
-	sent     uint32           // transfers
-	received uint32           // transfers
-	links    map[string]*link // by name
-	theirs   map[uint32]*link // by the server's handle
-	states   map[deliveryID]frame.State
+	sent     uint32                     // transfers
+	received uint32                     // transfers
+	links    map[string]*amqpClientLink // by name
+	theirs   map[uint32]*amqpClientLink // by the server's handle
+	states   map[deliveryID]frame.DeliveryState
 }
 
 // deliveryID identifies an AMQP delivery on a session: its number, and whether the client (ours) or the
@@ -42,8 +42,8 @@ type receivedFrame struct {
 	payload []byte
 }
 
-// link is the client's state of one AMQP link.
-type link struct {
+// amqpClientLink is the client's state of one AMQP link.
+type amqpClientLink struct {
 	name     string
 	handle   uint32
 	answer   *frame.Attach
@@ -68,8 +68,8 @@ func dial(b *caseFixture, size, window uint32) *amqpClient {
 	b.Helper()
 	near, far := net.Pipe()
 	p := &amqpClient{b: b, conn: near, in: make(chan receivedFrame, 10_000), served: make(chan error, 1),
-		window: window,
-		links:  map[string]*link{}, theirs: map[uint32]*link{}, states: map[deliveryID]frame.State{}}
+		window: window, links: map[string]*amqpClientLink{}, theirs: map[uint32]*amqpClientLink{},
+		states: map[deliveryID]frame.DeliveryState{}}
 	server := bus.New(bus.Options{Queues: b.q, Guard: access.New(access.Options{Mode: access.Off})})
 	go func() { p.served <- amqp.Serve(b.ctx, far, server.Options()) }()
 	header := frame.HeaderAMQP()
@@ -194,7 +194,7 @@ func (p *amqpClient) note(a receivedFrame) {
 	}
 }
 
-func (p *amqpClient) transfer(l *link, t *frame.Transfer, payload []byte) {
+func (p *amqpClient) transfer(l *amqpClientLink, t *frame.Transfer, payload []byte) {
 	p.b.Helper()
 	if l.first == nil {
 		l.first, l.payload = t, nil
@@ -214,13 +214,14 @@ func (p *amqpClient) transfer(l *link, t *frame.Transfer, payload []byte) {
 
 // attach returns the link with that name, and attaches it if it is not attached yet. change modifies the
 // Attach frame.
-func (p *amqpClient) attach(name, address string, receiver bool, change ...func(*frame.Attach)) (*link,
+func (p *amqpClient) attach(name, address string, receiver bool,
+	change ...func(*frame.Attach)) (*amqpClientLink,
 	error) {
 	p.b.Helper()
 	if l := p.links[name]; l != nil {
 		return l, nil
 	}
-	l := &link{name: name, handle: p.handles}
+	l := &amqpClientLink{name: name, handle: p.handles}
 	p.links[name] = l
 	p.handles++
 	a := &frame.Attach{Name: name, Handle: l.handle, Receiver: receiver, SndSettleMode: frame.SenderUnsettled,

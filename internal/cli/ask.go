@@ -30,9 +30,9 @@ const DefaultPort = 8081
 // AskTimeout limits the wait for a response of a running server.
 const AskTimeout = 10 * time.Minute
 
-// ServerFlags holds the flags of a command that calls a running server: its URL and key, and the database,
-// container and item that the command concerns.
-type ServerFlags struct {
+// ClientCommandFlags holds the flags of a command that calls a running server: its URL and key, and the
+// database, container and item that the command concerns.
+type ClientCommandFlags struct {
 	URL, Key            string
 	Database, Container string
 	Item                string // id of the item, which replaces {id} in a path
@@ -40,14 +40,14 @@ type ServerFlags struct {
 }
 
 // Register adds the flags for the server and the container.
-func (c *ServerFlags) Register(flags *pflag.FlagSet) {
+func (c *ClientCommandFlags) Register(flags *pflag.FlagSet) {
 	c.RegisterServer(flags)
 	flags.StringVar(&c.Database, "db", "", "database")
 	flags.StringVar(&c.Container, "container", "", "container")
 }
 
 // RegisterServer adds the flags for the server.
-func (c *ServerFlags) RegisterServer(flags *pflag.FlagSet) {
+func (c *ClientCommandFlags) RegisterServer(flags *pflag.FlagSet) {
 	flags.StringVar(&c.URL, "url", fmt.Sprintf("http://localhost:%d", DefaultPort),
 		"base URL of the server, or MAYFLY_URL")
 	flags.StringVar(&c.Key, "key", httpapi.EmulatorKey, "master key in base64, or MAYFLY_KEY")
@@ -57,7 +57,7 @@ func (c *ServerFlags) RegisterServer(flags *pflag.FlagSet) {
 
 // Request returns a signed request to a path of Mayfly's own API, with the value question as its JSON body.
 // The path is not escaped.
-func (c *ServerFlags) Request(ctx context.Context, path string, question any) (*http.Request, error) {
+func (c *ClientCommandFlags) Request(ctx context.Context, path string, question any) (*http.Request, error) {
 	if c.Database == "" || c.Container == "" {
 		return nil, ErrNoContainer
 	}
@@ -73,7 +73,8 @@ var (
 // Call returns a signed request with any method to any path, including those of Cosmos DB's protocol.
 // question becomes the JSON body; if it is nil, the request has no body. The path may contain {db}, {coll}
 // and {id}; only the names that it contains must be given.
-func (c *ServerFlags) Call(ctx context.Context, method, path string, question any) (*http.Request, error) {
+func (c *ClientCommandFlags) Call(ctx context.Context, method, path string,
+	question any) (*http.Request, error) {
 	switch {
 	case c.Container == "" && strings.Contains(path, "{coll}"):
 		return nil, ErrNoContainer
@@ -301,14 +302,14 @@ func reasons(body []byte) (list []string, at int) {
 
 // RegisterURL adds the flag for the server but no flag for a key, since a server gives its certificate to
 // everybody.
-func (c *ServerFlags) RegisterURL(flags *pflag.FlagSet) {
+func (c *ClientCommandFlags) RegisterURL(flags *pflag.FlagSet) {
 	flags.StringVar(&c.URL, "url", fmt.Sprintf("http://localhost:%d", DefaultPort),
 		"base URL of the server, or MAYFLY_URL")
 	c.Key = httpapi.EmulatorKey
 }
 
 // RegisterDatabase adds the flags for the server and the database.
-func (c *ServerFlags) RegisterDatabase(flags *pflag.FlagSet) {
+func (c *ClientCommandFlags) RegisterDatabase(flags *pflag.FlagSet) {
 	flags.SortFlags = false
 	c.RegisterServer(flags)
 	flags.StringVar(&c.Database, "db", "", "database")

@@ -13,7 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// Paths of Cosmos DB's protocol, as templates for ServerFlags.Call.
+// Paths of Cosmos DB's protocol, as templates for ClientCommandFlags.Call.
 const (
 	DatabasesPath  = "dbs"
 	DatabasePath   = "dbs/{db}"
@@ -67,7 +67,7 @@ type ContainerDefinition struct {
 }
 
 // Definition reads the container's definition.
-func (c *ServerFlags) Definition(ctx context.Context) (answer ContainerDefinition, err error) {
+func (c *ClientCommandFlags) Definition(ctx context.Context) (answer ContainerDefinition, err error) {
 	req, err := c.Call(ctx, http.MethodGet, ContainerPath, nil)
 	if err != nil {
 		return answer, err
@@ -78,7 +78,7 @@ func (c *ServerFlags) Definition(ctx context.Context) (answer ContainerDefinitio
 // Identity returns a text that identifies the container among all containers of all servers, including
 // deleted ones. It consists of the container's resource id and the etag of its database, which no other
 // store has.
-func (c *ServerFlags) Identity(ctx context.Context) (string, error) {
+func (c *ClientCommandFlags) Identity(ctx context.Context) (string, error) {
 	text := ""
 	for _, path := range []string{DatabasePath, ContainerPath} {
 		req, err := c.Call(ctx, http.MethodGet, path, nil)
@@ -102,7 +102,7 @@ func (c *ServerFlags) Identity(ctx context.Context) (string, error) {
 
 // DocumentCount returns the number of documents in the container, including those that have expired and are
 // not purged yet. It returns 0 if the server does not send the number.
-func (c *ServerFlags) DocumentCount(ctx context.Context) (int64, error) {
+func (c *ClientCommandFlags) DocumentCount(ctx context.Context) (int64, error) {
 	req, err := c.Call(ctx, http.MethodGet, ContainerPath, nil)
 	if err != nil {
 		return 0, err

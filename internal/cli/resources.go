@@ -12,7 +12,7 @@ import (
 
 // List requests all pages of a list at path and prints the rows with print, or as one JSON array with
 // --json. list is the name of the response's member with the rows.
-func (c *ServerFlags) List(cmd *cobra.Command, path, list string,
+func (c *ClientCommandFlags) List(cmd *cobra.Command, path, list string,
 	print func(out io.Writer, rows []json.RawMessage) error) error {
 	all := []json.RawMessage{}
 	err := EachPage("", func() (*http.Request, error) {
@@ -38,7 +38,7 @@ func (c *ServerFlags) List(cmd *cobra.Command, path, list string,
 
 // Create creates a database or container by a POST of definition to path, and prints a confirmation that
 // names it as what. headers are additional headers of the request; those with the value 0 are not sent.
-func (c *ServerFlags) Create(cmd *cobra.Command, path string, definition map[string]any,
+func (c *ClientCommandFlags) Create(cmd *cobra.Command, path string, definition map[string]any,
 	headers map[string]int, what string) error {
 	req, err := c.Call(cmd.Context(), http.MethodPost, path, definition)
 	if err != nil {
@@ -56,7 +56,7 @@ func (c *ServerFlags) Create(cmd *cobra.Command, path string, definition map[str
 }
 
 // Delete deletes a database or container, if the user has confirmed it with the flag yes.
-func (c *ServerFlags) Delete(cmd *cobra.Command, path string, yes bool, what string) error {
+func (c *ClientCommandFlags) Delete(cmd *cobra.Command, path string, yes bool, what string) error {
 	if !yes {
 		return Misuse("this deletes " + what + " and all that it holds: add --yes if that is meant")
 	}

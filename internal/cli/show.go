@@ -12,13 +12,13 @@ import (
 )
 
 // RegisterJSON adds the flag that prints the server's answer as JSON.
-func (c *ServerFlags) RegisterJSON(flags *pflag.FlagSet) {
+func (c *ClientCommandFlags) RegisterJSON(flags *pflag.FlagSet) {
 	flags.BoolVar(&c.JSON, "json", false, "print the server's response as JSON, for programs")
 }
 
 // RegisterJSONAnyway adds the flag --json without an effect to a command that always prints JSON, so that
 // scripts can pass it to every command.
-func (c *ServerFlags) RegisterJSONAnyway(flags *pflag.FlagSet) {
+func (c *ClientCommandFlags) RegisterJSONAnyway(flags *pflag.FlagSet) {
 	flags.BoolVar(&c.JSON, "json", false, "has no effect: the output is JSON anyway")
 }
 
@@ -41,7 +41,7 @@ func PrintResult(out io.Writer, asJSON bool, line string, result any) error {
 }
 
 // Show sends a request and prints the response: with print, or unchanged if --json is given.
-func Show[T any](cmd *cobra.Command, c *ServerFlags, req *http.Request,
+func Show[T any](cmd *cobra.Command, c *ClientCommandFlags, req *http.Request,
 	print func(out io.Writer, answer T) error) error {
 	raw, err := Ask[json.RawMessage](req)
 	if err != nil {

@@ -11,13 +11,13 @@ import (
 // type does not. A response is binary JSON if the request's headers ask for it and do not also accept text,
 // because text is cheaper to make. Read feeds are always text.
 
-// ResponseFormats is the set of JSON encodings that a client accepts in the body of a response.
-type ResponseFormats struct{ Text, Binary bool }
+// AcceptedJSONEncodings is the set of JSON encodings that a client accepts in the body of a response.
+type AcceptedJSONEncodings struct{ Text, Binary bool }
 
 // takesBinary reports whether the items in the response must be binary JSON. The header for the wanted
 // format takes precedence over the header for supported ones.
 func (h *RequestHeaders) takesBinary() bool {
-	if h.Wanted != (ResponseFormats{}) {
+	if h.Wanted != (AcceptedJSONEncodings{}) {
 		return h.Wanted.Binary
 	}
 	return h.Supported.Binary && !h.Supported.Text

@@ -150,7 +150,7 @@ func queryError(err error) error {
 	var memory *query.MemoryError
 	var match *query.RegexTimeoutError
 	var cursor *query.CursorError
-	var late *query.TimeError
+	var late *query.TimeLimitError
 	failed := &fault.Error{Code: fault.CodeBadRequest, Message: err.Error(), Err: err}
 	switch {
 	case errors.As(err, &wrong), errors.As(err, &memory), errors.As(err, &match):

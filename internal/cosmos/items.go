@@ -8,10 +8,10 @@ import (
 // item returns the container and the key of the item that the path names by id or by rid. The partition key
 // is in a header and must be that of the item. A replace may omit the header: the partition key is then
 // taken from the stored item if the path has a rid, or from the document if the path has an id.
-func (s *Service) item(c *activeOperation) (*store.Container, store.Key, error) {
+func (s *Service) item(c *activeOperation) (*store.Container, store.ItemKey, error) {
 	p, _, err := s.within(c)
 	if err != nil {
-		return nil, store.Key{}, err
+		return nil, store.ItemKey{}, err
 	}
 	if p.byRID {
 		if c.in.PartitionKey.IsZero() && c.req.Operation == OpReplace {
@@ -25,7 +25,7 @@ func (s *Service) item(c *activeOperation) (*store.Container, store.Key, error) 
 		}
 		return p.container, key, err
 	}
-	return p.container, store.Key{Partition: c.in.PartitionKey, ID: c.req.Address.Leaf()}, nil
+	return p.container, store.ItemKey{Partition: c.in.PartitionKey, ID: c.req.Address.Leaf()}, nil
 }
 
 // session returns the positions in the request's session token: the LSNs, by partition range, that a read

@@ -127,7 +127,7 @@ type RequestHeaders struct {
 
 	Imported *store.ImportTimestampOptions // import options of a create or an upsert; nil: a normal write
 
-	Supported, Wanted ResponseFormats // formats that the body of the response may have
+	Supported, Wanted AcceptedJSONEncodings // formats that the body of the response may have
 }
 
 // Changes reports whether a read of items is a read of the change feed.

@@ -27,8 +27,8 @@ type serviceClient struct {
 	memory *store.MemoryBudget
 }
 
-// serviceResponse is the response of the cosmos.Service to a request of a serviceClient.
-type serviceResponse struct {
+// testServiceResponse is the response of the cosmos.Service to a request of a serviceClient.
+type testServiceResponse struct {
 	t       *testing.T
 	what    string
 	answer  cosmos.Answer
@@ -68,16 +68,16 @@ func at(ids ...string) (a cosmos.ResourceAddress) {
 	return a
 }
 
-func (w *serviceClient) send(req cosmos.Request) *serviceResponse {
+func (w *serviceClient) send(req cosmos.Request) *testServiceResponse {
 	w.t.Helper()
 	return w.sendIn(w.t.Context(), req)
 }
 
-func (w *serviceClient) sendIn(ctx context.Context, req cosmos.Request) *serviceResponse {
+func (w *serviceClient) sendIn(ctx context.Context, req cosmos.Request) *testServiceResponse {
 	w.t.Helper()
 	req.Activity, req.URI = "0dd29c1a-2f2e-4a5e-8f60-3a0f1f2f3d4e", "rntbd://host/replicas/1p"
 	req.Trusted = req.Grant == nil
-	f := &serviceResponse{t: w.t, what: strings.Join(req.Address.IDs[:req.Address.N], "/")}
+	f := &testServiceResponse{t: w.t, what: strings.Join(req.Address.IDs[:req.Address.N], "/")}
 	w.svc.Serve(ctx, &req, &f.answer)
 	f.body, f.rows = string(f.answer.Body), f.answer.Rows
 	if f.answer.Range != "" {
@@ -88,7 +88,7 @@ func (w *serviceClient) sendIn(ctx context.Context, req cosmos.Request) *service
 	return f
 }
 
-func (f *serviceResponse) is(status, substatus int) *serviceResponse {
+func (f *testServiceResponse) is(status, substatus int) *testServiceResponse {
 	f.t.Helper()
 	if f.answer.Status != status || f.answer.Substatus != substatus {
 		f.t.Fatalf("%s: %d/%d, want %d/%d: %s", f.what, f.answer.Status, f.answer.Substatus, status, substatus,
@@ -97,7 +97,7 @@ func (f *serviceResponse) is(status, substatus int) *serviceResponse {
 	return f
 }
 
-func (f *serviceResponse) has(path, want string) *serviceResponse {
+func (f *testServiceResponse) has(path, want string) *testServiceResponse {
 	f.t.Helper()
 	if got := gjson.Get(f.body, path).String(); got != want {
 		f.t.Errorf("%s: %s is %q, want %q: %s", f.what, path, got, want, f.body)
@@ -107,7 +107,7 @@ func (f *serviceResponse) has(path, want string) *serviceResponse {
 
 // container creates the database d and in it the container c with the partition key /pk. It returns the
 // response for the container.
-func (w *serviceClient) container() *serviceResponse {
+func (w *serviceClient) container() *testServiceResponse {
 	w.t.Helper()
 	w.send(cosmos.Request{Kind: cosmos.KindDatabase, Feed: true, Operation: cosmos.OpCreate,
 		Body: []byte(`{"id":"d"}`)}).is(201, 0)

@@ -170,7 +170,7 @@ func (s *Service) permitItems(c *activeOperation, p addressedContainer, g *Token
 		}
 		return nil
 	}
-	asked := store.Key{Partition: c.in.PartitionKey, ID: c.req.Address.ID(2)}
+	asked := store.ItemKey{Partition: c.in.PartitionKey, ID: c.req.Address.ID(2)}
 	if p.byRID {
 		if g.RID != "" && g.RID != asked.ID {
 			return forbidden()

@@ -339,7 +339,7 @@ func rewriteHead(t engine.Txn) error {
 
 // setClock stores the state of a clock: the server's for number 0, otherwise that of the database (or
 // other group of data) with this number in the catalog.
-func setClock(t engine.Txn, number uint32, s ttl.ClockState) error {
+func setClock(t engine.Txn, number uint32, s ttl.VirtualClockState) error {
 	return SetRecord(t, clockKey(number), s)
 }
 

@@ -12,7 +12,7 @@ import (
 // write renews this server's record in the transaction t, takes or renews the leases in wanted that no
 // other running server has, and gives the leases in given back. It returns the names of the wanted leases
 // that the server now has.
-func (m *membership) write(t engine.Txn, wanted, given []string) (held map[string]bool, err error) {
+func (m *serverMembership) write(t engine.Txn, wanted, given []string) (held map[string]bool, err error) {
 	now := m.now()
 	if m.since == 0 {
 		m.since = now
@@ -45,7 +45,7 @@ func (m *membership) write(t engine.Txn, wanted, given []string) (held map[strin
 }
 
 // giveBack deletes the leases with these names that this server has, so that other servers can take them.
-func (m *membership) giveBack(t engine.Txn, names []string) error {
+func (m *serverMembership) giveBack(t engine.Txn, names []string) error {
 	for _, name := range names {
 		key := leaseKey(leaseWork, name)
 		rec, found, err := readLease(t, key)
@@ -60,7 +60,7 @@ func (m *membership) giveBack(t engine.Txn, names []string) error {
 }
 
 // remove deletes the record of this server, and its leases.
-func (m *membership) remove(ctx context.Context, leases []string) error {
+func (m *serverMembership) remove(ctx context.Context, leases []string) error {
 	scopes := [][]byte{serverScope(m.id)}
 	if len(leases) > 0 {
 		scopes = append(scopes, leaseScope())
@@ -74,7 +74,7 @@ func (m *membership) remove(ctx context.Context, leases []string) error {
 
 // forget deletes the records of servers that ended long ago without removing them. It locks nothing if there
 // are none.
-func (m *membership) forget(ctx context.Context) error {
+func (m *serverMembership) forget(ctx context.Context) error {
 	var old [][]byte
 	find := func(r engine.Reader) error {
 		old = nil

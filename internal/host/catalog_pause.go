@@ -66,7 +66,7 @@ func (in *EngineInstance) openPauses(ctx context.Context) error {
 		return err
 	}
 	return in.endPauses(ctx, func(owner string) bool {
-		return !slices.ContainsFunc(list, func(s RunningServer) bool { return s.ID == owner })
+		return !slices.ContainsFunc(list, func(s RunningServerInfo) bool { return s.ID == owner })
 	})
 }
 

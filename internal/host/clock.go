@@ -132,7 +132,7 @@ func (c *NonDecreasingClock) Base() ttl.Clock { return c.base }
 // State returns the clock's state. own is true if the clock is independent of the server's clock, and false
 // if the state is that of the server's clock. For the system's clock the state is the current time at rate
 // 1.
-func (c *NonDecreasingClock) State() (s ttl.ClockState, own bool) {
+func (c *NonDecreasingClock) State() (s ttl.VirtualClockState, own bool) {
 	if c.number != 0 && !c.own.Load() {
 		s, _ = c.in.clock.State()
 		return s, false
@@ -221,7 +221,7 @@ func (c *NonDecreasingClock) Copy(other *NonDecreasingClock) error {
 
 // take gives the clock of a database (or of another group of data) the state s, so that it no longer
 // follows the server's clock.
-func (c *NonDecreasingClock) take(s ttl.ClockState) error {
+func (c *NonDecreasingClock) take(s ttl.VirtualClockState) error {
 	c.own.Store(true)
 	return c.virtual().Rebase(c.in.clock.virtual().Base(), s)
 }
@@ -305,7 +305,7 @@ func (c *NonDecreasingClock) movedBack(before time.Time) {
 	}
 }
 
-func readClock(r engine.Reader, number uint32) (s ttl.ClockState, found bool, err error) {
+func readClock(r engine.Reader, number uint32) (s ttl.VirtualClockState, found bool, err error) {
 	raw, err := r.Get(clockKey(number))
 	if errors.Is(err, engine.ErrNotFound) {
 		return s, false, nil

@@ -33,18 +33,18 @@ func (e *ClockTooFarBackError) Error() string {
 // durable. It may set the clock back, but not before any stored moment or before the expiry of an item. It
 // fails with ErrSystemClock, *ttl.InvalidClockChangeError and *ClockTooFarBackError.
 func (in *EngineInstance) SetClock(ctx context.Context,
-	change ttl.ClockChangeRequest) (ttl.ClockState, error) {
+	change ttl.ClockChangeRequest) (ttl.VirtualClockState, error) {
 	v := in.clock.virtual()
 	if v == nil {
-		return ttl.ClockState{}, ErrSystemClock
+		return ttl.VirtualClockState{}, ErrSystemClock
 	}
 	if err := in.catalog.Lock(ctx); err != nil {
-		return ttl.ClockState{}, err
+		return ttl.VirtualClockState{}, err
 	}
 	defer in.catalog.Unlock()
 	next, err := change.Apply(v.State(), ttl.In(v.Base()))
 	if err != nil {
-		return ttl.ClockState{}, err
+		return ttl.VirtualClockState{}, err
 	}
 	m := clockMove{in: in, clocks: append(in.followers(), &in.clock), back: change.Back()}
 	err = m.run(ctx, next.At, func() error {
@@ -62,7 +62,7 @@ func (in *EngineInstance) SetClock(ctx context.Context,
 		return v.Rebase(v.Base(), next)
 	})
 	if err != nil {
-		return ttl.ClockState{}, err
+		return ttl.VirtualClockState{}, err
 	}
 	return v.State(), nil
 }
@@ -81,24 +81,24 @@ func (in *EngineInstance) followers() (list []*NonDecreasingClock) {
 // clock, which begins as the server's and is then independent of it. exists is called with the catalog's
 // lock held and checks that the group still exists. The errors are those of SetClock and of exists.
 func (c *NonDecreasingClock) Set(ctx context.Context, change ttl.ClockChangeRequest,
-	exists func() error) (ttl.ClockState, error) {
+	exists func() error) (ttl.VirtualClockState, error) {
 	v := c.virtual()
 	if v == nil {
-		return ttl.ClockState{}, ErrSystemClock
+		return ttl.VirtualClockState{}, ErrSystemClock
 	}
 	if err := c.in.catalog.Lock(ctx); err != nil {
-		return ttl.ClockState{}, err
+		return ttl.VirtualClockState{}, err
 	}
 	defer c.in.catalog.Unlock()
 	at, _ := c.State()
 	base := c.in.clock.virtual().Base()
 	next, err := change.Apply(at, ttl.In(base))
 	if err != nil {
-		return ttl.ClockState{}, err
+		return ttl.VirtualClockState{}, err
 	}
 	m := clockMove{in: c.in, clocks: []*NonDecreasingClock{c}, back: change.Back()}
 	if err := m.run(ctx, next.At, func() error { return c.change(ctx, base, &next, exists) }); err != nil {
-		return ttl.ClockState{}, err
+		return ttl.VirtualClockState{}, err
 	}
 	return v.State(), nil
 }
@@ -122,7 +122,7 @@ func (c *NonDecreasingClock) Follow(ctx context.Context, exists func() error) er
 // change sets the underlying clock (base) and the state of the clock of a group of data, such as a
 // database, and makes them durable. If own is nil the clock follows the base. exists returns an error if
 // the group has been deleted; then change does nothing. The caller holds the catalog's lock.
-func (c *NonDecreasingClock) change(ctx context.Context, base ttl.Clock, own *ttl.ClockState,
+func (c *NonDecreasingClock) change(ctx context.Context, base ttl.Clock, own *ttl.VirtualClockState,
 	exists func() error) error {
 	if err := exists(); err != nil {
 		return err
@@ -163,7 +163,7 @@ func (in *EngineInstance) onlyServer(t engine.Txn) error {
 		return nil
 	}
 	list, err := in.membership.read(t)
-	if err == nil && slices.ContainsFunc(list, func(s RunningServer) bool { return !s.Self }) {
+	if err == nil && slices.ContainsFunc(list, func(s RunningServerInfo) bool { return !s.Self }) {
 		err = ErrSeveralServers
 	}
 	return err

@@ -36,7 +36,7 @@ func (u *upgradingTenant) run(ctx context.Context, e engine.Engine) error {
 
 // setFormat changes the stored number of the data format, while no host has the data open. If kind is not
 // 0, it also writes a catalog record of this kind.
-func (w *testHost) setFormat(format int, kind byte) {
+func (w *hostOnTestDisk) setFormat(format int, kind byte) {
 	w.t.Helper()
 	e, err := w.fs.Open(w.t.Context())
 	w.must(err)
@@ -59,7 +59,7 @@ func (w *testHost) setFormat(format int, kind byte) {
 	w.must(errors.Join(err, e.Close()))
 }
 
-func (w *testHost) snapshotNames() (names []string) {
+func (w *hostOnTestDisk) snapshotNames() (names []string) {
 	w.t.Helper()
 	list, err := w.h.Snapshots(w.t.Context())
 	w.must(err)

@@ -10,8 +10,8 @@
 // operation can read from two states of the data: an operation that still holds an EngineInstance replaced by
 // Restore fails with engine.ErrClosed on its next engine call.
 //
-// A Tenant is a kind of data. It declares its KeySpace and is opened in each EngineInstance, where it reads
-// its stored data. Its state in the EngineInstance is its OpenedTenant. The host calls the parts of the
+// A Tenant is a kind of data. It declares its TenantKeySpace and is opened in each EngineInstance, where it
+// reads its stored data. Its state in the EngineInstance is its OpenedTenant. The host calls the parts of the
 // OpenedTenant for operations that concern all tenants: the reaper's rounds, moving a clock, snapshots,
 // closing.
 //

@@ -14,7 +14,7 @@ import (
 //
 // The source runs the transaction, which is its purge:
 //
-//	lock both sides, in the order of their tenants   // see LockOrderedSink.First
+//	lock both sides, in the order of their tenants   // see ExpiredItemSinkWithLockOrder.First
 //	scopes := those of the source, and ExpiredItemSinkTx.Scopes
 //	Update(scopes): Begin; for each item: Take, then delete; Finish
 //	ExpiredItemSinkTx.Leave
@@ -62,9 +62,9 @@ type ExpiredItemSinkTx interface {
 // FindExpirySinkFunc returns the sink with the given name. It fails if there is none.
 type FindExpirySinkFunc func(name string) (ExpiredItemSink, error)
 
-// LockOrderedSink is an ExpiredItemSink, together with the order in which its locks and the locks of the
-// container or queue whose items expire must be taken.
-type LockOrderedSink struct {
+// ExpiredItemSinkWithLockOrder is an ExpiredItemSink, together with the order in which its locks and the
+// locks of the container or queue whose items expire must be taken.
+type ExpiredItemSinkWithLockOrder struct {
 	ExpiredItemSink
 	// First reports whether the sink's locks precede those of the source. If so, Enter is called before the
 	// source takes its own locks, otherwise after.
@@ -105,11 +105,11 @@ func (e *NoExpirySinkError) Error() string {
 // Sink returns the expiry sink with the given kind and name, for items of the tenant called source
 // ("documents", for example). It fails with a *NoExpirySinkError if the kind is unknown, or with the error
 // of the tenant that has sinks of this kind, for example because the name is unknown.
-func (in *EngineInstance) Sink(source, kind, name string) (LockOrderedSink, error) {
+func (in *EngineInstance) Sink(source, kind, name string) (ExpiredItemSinkWithLockOrder, error) {
 	k, ok := in.sinks[kind]
 	if !ok {
-		return LockOrderedSink{}, &NoExpirySinkError{kind}
+		return ExpiredItemSinkWithLockOrder{}, &NoExpirySinkError{kind}
 	}
 	h, err := k.find(name)
-	return LockOrderedSink{h, k.tenant < in.tenantIndex[source]}, err
+	return ExpiredItemSinkWithLockOrder{h, k.tenant < in.tenantIndex[source]}, err
 }

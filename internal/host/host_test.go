@@ -165,7 +165,7 @@ func TestRestartAfterFailedOpen(t *testing.T) {
 func TestRefusedKeySpaces(t *testing.T) {
 	w := newTestHost(t, host.Options{ManualReaper: true})
 	w.must(w.h.Close())
-	for _, c := range []host.KeySpace{
+	for _, c := range []host.TenantKeySpace{
 		{Name: "reminders", Kinds: "q", First: 1, Last: 2},
 		{Name: "a", Kinds: "qn", First: 1, Last: 2},
 		{Name: "a", Kinds: "q", First: 0x3F, Last: 0x40},
@@ -179,7 +179,8 @@ func TestRefusedKeySpaces(t *testing.T) {
 			t.Fatalf("%+v was let in", c)
 		}
 	}
-	w.more = []host.Tenant{&emptyTenant{claim: host.KeySpace{Name: "a", Kinds: "q", First: 1, Last: 0x3F}}}
+	w.more = []host.Tenant{&emptyTenant{claim: host.TenantKeySpace{Name: "a", Kinds: "q", First: 1,
+		Last: 0x3F}}}
 	w.open()
 }
 

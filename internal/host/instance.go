@@ -26,7 +26,7 @@ type EngineInstance struct {
 	catalog DefinitionCatalog
 	clock   NonDecreasingClock // the server's clock
 
-	membership  *membership          // this server among those that share the data; nil: they are not shared
+	membership  *serverMembership    // this server among those that share the data; nil: they are not shared
 	follower    *remoteChangeWatcher // nil if there is no membership
 	tenants     []OpenedTenant       // in the order of the tenants
 	incarnation uint32               // fixed once open
@@ -258,7 +258,7 @@ const Never = math.MaxInt64
 // keySpaceError returns an error if two tenants (documents, messages) claim the same keys, or a key space
 // is invalid.
 func keySpaceError(tenants []Tenant) error {
-	var claims []KeySpace
+	var claims []TenantKeySpace
 	for _, t := range tenants {
 		c := t.KeySpace()
 		for _, kind := range []byte(c.Kinds) {
@@ -279,7 +279,7 @@ func keySpaceError(tenants []Tenant) error {
 	return nil
 }
 
-func (c KeySpace) overlaps(other KeySpace) bool {
+func (c TenantKeySpace) overlaps(other TenantKeySpace) bool {
 	return c.Name == other.Name || c.First <= other.Last && other.First <= c.Last ||
 		bytes.ContainsAny([]byte(c.Kinds), other.Kinds)
 }

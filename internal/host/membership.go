@@ -14,9 +14,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// membership is the registration of this server among the servers that share its data. It renews the
+// serverMembership is the registration of this server among the servers that share its data. It renews the
 // server's record and leases until the instance is closed. It exists only if the engine is shared.
-type membership struct {
+type serverMembership struct {
 	in    *EngineInstance
 	id    string // random
 	wall  ttl.Clock
@@ -42,8 +42,8 @@ type ServerInfo struct {
 	Version string `json:"version,omitempty"`
 }
 
-// RunningServer describes one of the running servers that share the same data.
-type RunningServer struct {
+// RunningServerInfo describes one of the running servers that share the same data.
+type RunningServerInfo struct {
 	ServerInfo
 	ID    string // random; empty if there cannot be others
 	Since time.Time
@@ -82,8 +82,9 @@ func (in *EngineInstance) join(ctx context.Context) error {
 	}
 	var id [8]byte
 	_, _ = rand.Read(id[:]) // never fails
-	m := &membership{in: in, id: hex.EncodeToString(id[:]), wall: in.opts.Wall, nudge: make(chan struct{}, 1),
-		turn: NewMutex(), leases: make(map[string]*BackgroundWorkLease)}
+	m := &serverMembership{in: in, id: hex.EncodeToString(id[:]), wall: in.opts.Wall,
+		nudge: make(chan struct{}, 1),
+		turn:  NewMutex(), leases: make(map[string]*BackgroundWorkLease)}
 	m.life, m.end = context.WithCancel(context.Background())
 	if err := m.renew(ctx); err != nil {
 		return err
@@ -104,14 +105,14 @@ func (in *EngineInstance) Renew(ctx context.Context) error {
 }
 
 // now returns the database's time, in microseconds since 1970.
-func (m *membership) now() int64 {
+func (m *serverMembership) now() int64 {
 	if t, ok := m.in.eng.(engine.ClockReporter); ok {
 		return t.Told().UnixMicro()
 	}
 	return m.wall.Now().UnixMicro()
 }
 
-func (m *membership) wake() {
+func (m *serverMembership) wake() {
 	select {
 	case m.nudge <- struct{}{}:
 	default:
@@ -120,13 +121,13 @@ func (m *membership) wake() {
 
 // start starts the goroutine that renews the record of this server and its leases, by which other servers
 // know that it is running.
-func (m *membership) start() {
+func (m *serverMembership) start() {
 	if m != nil {
 		m.running.Go(m.loop)
 	}
 }
 
-func (m *membership) loop() {
+func (m *serverMembership) loop() {
 	for pause := leaseRenew; ; {
 		alarm, stop := m.wall.After(pause)
 		select {
@@ -150,13 +151,13 @@ func (m *membership) loop() {
 
 // renewed is called after a renewal. It records the names of the leases that this server holds until the
 // given time, and the number of running servers. The caller holds m.turn.
-func (m *membership) renewed(until time.Time, held map[string]bool, count int) {
+func (m *serverMembership) renewed(until time.Time, held map[string]bool, count int) {
 	m.setLeases(until, held, count)
 	// Not under m.mu: if the moment has passed on a virtual clock, AfterFunc calls lapsed itself.
 	m.disarm = ttl.AfterFunc(m.wall, until.Sub(m.wall.Now()), m.lapsed)
 }
 
-func (m *membership) setLeases(until time.Time, held map[string]bool, count int) {
+func (m *serverMembership) setLeases(until time.Time, held map[string]bool, count int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.until, m.count = until, count
@@ -177,7 +178,7 @@ func (m *membership) setLeases(until time.Time, held map[string]bool, count int)
 
 // lapsed is called when the leases of this server have not been renewed in time. It ends the work done
 // under them.
-func (m *membership) lapsed() {
+func (m *serverMembership) lapsed() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.wall.Now().Before(m.until) {
@@ -192,7 +193,7 @@ func (m *membership) lapsed() {
 }
 
 // leave ends the renewals and removes the records of this server.
-func (m *membership) leave(ctx context.Context) error {
+func (m *serverMembership) leave(ctx context.Context) error {
 	if m == nil {
 		return nil
 	}
@@ -209,7 +210,7 @@ func (m *membership) leave(ctx context.Context) error {
 
 // Servers returns the running servers that share the data, the oldest first. If there cannot be others it
 // returns none.
-func (in *EngineInstance) Servers(ctx context.Context) (list []RunningServer, err error) {
+func (in *EngineInstance) Servers(ctx context.Context) (list []RunningServerInfo, err error) {
 	if in.membership == nil {
 		return nil, nil
 	}
@@ -221,20 +222,20 @@ func (in *EngineInstance) Servers(ctx context.Context) (list []RunningServer, er
 }
 
 // read returns the servers that are running in the state that r reads.
-func (m *membership) read(r engine.Reader) (list []RunningServer, err error) {
+func (m *serverMembership) read(r engine.Reader) (list []RunningServerInfo, err error) {
 	if _, err := r.Positions([][]byte{serverScope(m.id)}); err != nil { // for the time of the database
 		return nil, err
 	}
 	now := m.now()
 	err = scanRecords(r, leaseRecords(leaseServer), func(_ []byte, rec leaseRecord) error {
 		if rec.Until > now {
-			list = append(list, RunningServer{ServerInfo: rec.ServerInfo, ID: rec.Owner,
+			list = append(list, RunningServerInfo{ServerInfo: rec.ServerInfo, ID: rec.Owner,
 				Since: time.UnixMicro(rec.Since).UTC(), Seen: time.UnixMicro(rec.Until).Add(-leaseTime).UTC(),
 				Self: rec.Owner == m.id})
 		}
 		return nil
 	})
-	slices.SortFunc(list, func(a, b RunningServer) int {
+	slices.SortFunc(list, func(a, b RunningServerInfo) int {
 		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.ID, b.ID))
 	})
 	return list, err
@@ -242,9 +243,9 @@ func (m *membership) read(r engine.Reader) (list []RunningServer, err error) {
 
 // ListServers returns the running servers that share the data, each with its leases, the oldest first. If
 // there cannot be other servers it returns this one, without an id.
-func (in *EngineInstance) ListServers(ctx context.Context) (list []RunningServer, err error) {
+func (in *EngineInstance) ListServers(ctx context.Context) (list []RunningServerInfo, err error) {
 	if in.membership == nil {
-		return []RunningServer{{ServerInfo: in.opts.Server, Since: in.host.started.UTC(),
+		return []RunningServerInfo{{ServerInfo: in.opts.Server, Since: in.host.started.UTC(),
 			Seen: in.opts.Wall.Now().UTC(), Self: true}}, nil
 	}
 	err = in.eng.View(ctx, func(r engine.Reader) (err error) {
@@ -272,5 +273,5 @@ func (in *EngineInstance) Running(ctx context.Context, id string) (bool, error) 
 		return false, nil
 	}
 	list, err := in.Servers(ctx)
-	return slices.ContainsFunc(list, func(s RunningServer) bool { return s.ID == id }), err
+	return slices.ContainsFunc(list, func(s RunningServerInfo) bool { return s.ID == id }), err
 }

@@ -19,9 +19,9 @@ import (
 // start is the time at which the clocks of the tests begin.
 var start = time.UnixMilli(1_700_000_000_500)
 
-// testHost is a host for tests, with one tenant that stores test items with a deadline
+// hostOnTestDisk is a host for tests, with one tenant that stores test items with a deadline
 // (hosttest.ReminderTenant), on a disk in memory and with a clock that the test moves.
-type testHost struct {
+type hostOnTestDisk struct {
 	t     *testing.T
 	fs    *testdisk.EngineStorage
 	base  *ttl.VirtualClock // what would be the system's clock
@@ -32,11 +32,11 @@ type testHost struct {
 	h     *host.Host
 }
 
-func newTestHost(t *testing.T, o host.Options, more ...host.Tenant) *testHost {
+func newTestHost(t *testing.T, o host.Options, more ...host.Tenant) *hostOnTestDisk {
 	t.Helper()
 	others := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, others) })
-	w := &testHost{t: t, fs: testdisk.NewCrashable(t), base: ttl.NewManual(start), opts: o, more: more}
+	w := &hostOnTestDisk{t: t, fs: testdisk.NewCrashable(t), base: ttl.NewManual(start), opts: o, more: more}
 	w.books = &hosttest.ReminderTenant{}
 	w.open()
 	t.Cleanup(func() { w.must(w.h.Close()) })
@@ -44,14 +44,14 @@ func newTestHost(t *testing.T, o host.Options, more ...host.Tenant) *testHost {
 	return w
 }
 
-func (w *testHost) open() {
+func (w *hostOnTestDisk) open() {
 	w.t.Helper()
 	var err error
 	w.h, err = w.tryOpen()
 	w.must(err)
 }
 
-func (w *testHost) tryOpen() (*host.Host, error) {
+func (w *hostOnTestDisk) tryOpen() (*host.Host, error) {
 	e, err := w.fs.OpenAt(w.t.Context(), w.base)
 	w.must(err)
 	w.opts.Clock, w.opts.Wall = ttl.NewVirtualClock(w.base), w.base
@@ -61,41 +61,41 @@ func (w *testHost) tryOpen() (*host.Host, error) {
 	return host.Open(w.t.Context(), e, w.opts, append([]host.Tenant{w.books}, w.more...)...)
 }
 
-func (w *testHost) reopen() {
+func (w *hostOnTestDisk) reopen() {
 	w.t.Helper()
 	w.must(w.h.Close())
 	w.reopenClosed()
 }
 
 // reopenClosed opens a new host over the data, after the previous host has been closed.
-func (w *testHost) reopenClosed() {
+func (w *hostOnTestDisk) reopenClosed() {
 	w.t.Helper()
 	w.books = &hosttest.ReminderTenant{}
 	w.open()
 }
 
-func (w *testHost) must(err error) {
+func (w *hostOnTestDisk) must(err error) {
 	w.t.Helper()
 	if err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-func (w *testHost) add(text string, in time.Duration) uint64 {
+func (w *hostOnTestDisk) add(text string, in time.Duration) uint64 {
 	w.t.Helper()
 	id, err := w.books.Add(w.t.Context(), "book", text, in.Milliseconds())
 	w.must(err)
 	return id
 }
 
-func (w *testHost) sweep() int {
+func (w *hostOnTestDisk) sweep() int {
 	w.t.Helper()
 	n, err := w.h.Instance().SweepNow(w.t.Context())
 	w.must(err)
 	return n
 }
 
-func (w *testHost) advance(d time.Duration) {
+func (w *hostOnTestDisk) advance(d time.Duration) {
 	w.t.Helper()
 	_, err := w.h.Instance().SetClock(w.t.Context(), ttl.ClockChangeRequest{Advance: &d})
 	w.must(err)
@@ -103,20 +103,20 @@ func (w *testHost) advance(d time.Duration) {
 
 // pass advances the machine's clock by d. It then makes a call to the engine, because a host over a
 // database learns the database's time only from its responses.
-func (w *testHost) pass(d time.Duration) {
+func (w *hostOnTestDisk) pass(d time.Duration) {
 	w.t.Helper()
 	w.base.Advance(d)
 	w.must(w.h.Instance().Ping(w.t.Context()))
 }
 
-func (w *testHost) set(t time.Time) error {
+func (w *hostOnTestDisk) set(t time.Time) error {
 	_, err := w.h.Instance().SetClock(w.t.Context(), ttl.ClockChangeRequest{Set: &t})
 	return err
 }
 
 // expect fails the test unless the readable test items are exactly alive, and the stored ones, including
 // expired items that are not purged, exactly stored.
-func (w *testHost) expect(alive, stored []string) {
+func (w *hostOnTestDisk) expect(alive, stored []string) {
 	w.t.Helper()
 	got, err := w.books.Texts(w.t.Context(), "book")
 	w.must(err)
@@ -134,11 +134,11 @@ var errBroken = errors.New("broken")
 
 // emptyTenant is a tenant without data, with a given key space (claim) and a given state in each instance.
 type emptyTenant struct {
-	claim host.KeySpace
+	claim host.TenantKeySpace
 	r     host.OpenedTenant
 }
 
-func (o *emptyTenant) KeySpace() host.KeySpace                { return o.claim }
+func (o *emptyTenant) KeySpace() host.TenantKeySpace          { return o.claim }
 func (o *emptyTenant) Scopes(engine.Reader) ([][]byte, error) { return nil, nil }
 func (o *emptyTenant) Open(context.Context, *host.EngineInstance) (host.OpenedTenant, error) {
 	return o.r, nil
@@ -146,5 +146,5 @@ func (o *emptyTenant) Open(context.Context, *host.EngineInstance) (host.OpenedTe
 
 // with returns a tenant without data whose state in each instance is r.
 func with(r host.OpenedTenant) host.Tenant {
-	return &emptyTenant{claim: host.KeySpace{Name: "other", Kinds: "q", First: 1, Last: 1}, r: r}
+	return &emptyTenant{claim: host.TenantKeySpace{Name: "other", Kinds: "q", First: 1, Last: 1}, r: r}
 }

@@ -191,7 +191,7 @@ func TestServers(t *testing.T) {
 		t.Errorf("%v run, not %v", got, both)
 	}
 	work := a.Instance().Lease("work")
-	var list []host.RunningServer
+	var list []host.RunningServerInfo
 	owner := make(chan string, 1)
 	go func() {
 		for {
@@ -221,7 +221,7 @@ func TestServers(t *testing.T) {
 	work.Release()
 	running := make(chan string, 1)
 	go func() {
-		var list []host.RunningServer
+		var list []host.RunningServerInfo
 		var err error
 		// The time passes however long the database takes, so b can be missing until it is renewed.
 		for err == nil && (len(list) != 1 || !list[0].Self) {

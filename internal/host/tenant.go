@@ -12,7 +12,7 @@ import (
 // and topics.
 type Tenant interface {
 	// KeySpace returns the keys that belong to the tenant. It never changes.
-	KeySpace() KeySpace
+	KeySpace() TenantKeySpace
 
 	// Scopes returns all engine scopes, except the catalog's, in which LSNs may have been issued in the data
 	// that r reads. A restore makes their next LSNs higher than all that were issued before. Scopes of
@@ -27,9 +27,9 @@ type Tenant interface {
 	Open(ctx context.Context, in *EngineInstance) (OpenedTenant, error)
 }
 
-// KeySpace describes the keys that belong to one tenant. Open fails if the key spaces of two tenants
+// TenantKeySpace describes the keys that belong to one tenant. Open fails if the key spaces of two tenants
 // overlap.
-type KeySpace struct {
+type TenantKeySpace struct {
 	Name  string // for logs and errors: "documents"
 	Kinds string // the letters of its records in the catalog; not those of the host, which are l, m, s and M
 	// First and Last are the lowest and the highest first byte of its keys outside the catalog, from 01 to

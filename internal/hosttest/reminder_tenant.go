@@ -36,8 +36,8 @@ const Kind = "book"
 // ErrNoBook is returned for a book (a named set of reminders) that does not exist.
 var ErrNoBook = errors.New("there is no such book")
 
-// reminderBookRecord is the stored record of a book.
-type reminderBookRecord struct {
+// storedReminderCollection is the stored record of a book.
+type storedReminderCollection struct {
 	Number uint32 `json:"number"`
 }
 
@@ -69,14 +69,14 @@ func (b *reminderCollection) item(id uint64) []byte {
 }
 
 // KeySpace returns the range of keys that belongs to the tenant: see host.Tenant.
-func (t *ReminderTenant) KeySpace() host.KeySpace {
-	return host.KeySpace{Name: "reminders", Kinds: "n", First: 0x40, Last: 0x7F}
+func (t *ReminderTenant) KeySpace() host.TenantKeySpace {
+	return host.TenantKeySpace{Name: "reminders", Kinds: "n", First: 0x40, Last: 0x7F}
 }
 
 // Scopes returns the engine scopes (key prefixes with their own sequences of LSNs) of all books: see
 // host.Tenant.
 func (t *ReminderTenant) Scopes(r engine.Reader) (scopes [][]byte, err error) {
-	err = host.ScanRecords(r, 'n', func(_ []byte, rec reminderBookRecord) error {
+	err = host.ScanRecords(r, 'n', func(_ []byte, rec storedReminderCollection) error {
 		scopes = append(scopes, bookScope(rec.Number))
 		return nil
 	})
@@ -88,7 +88,7 @@ func (t *ReminderTenant) Open(ctx context.Context, in *host.EngineInstance) (hos
 	m := &openReminderTenant{tenant: t, in: in, gate: host.NewGate(),
 		books: make(map[string]*reminderCollection)}
 	err := in.Engine().View(ctx, func(r engine.Reader) error {
-		return host.ScanRecords(r, 'n', func(key []byte, rec reminderBookRecord) error {
+		return host.ScanRecords(r, 'n', func(key []byte, rec storedReminderCollection) error {
 			b := &reminderCollection{scope: bookScope(rec.Number)}
 			m.books[string(key[host.CatalogHead:len(key)-2])] = b
 			if v, err := r.Get(b.key('w')); err == nil {

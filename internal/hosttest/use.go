@@ -18,7 +18,7 @@ func (t *ReminderTenant) Make(ctx context.Context, name string) error {
 	defer m.in.Catalog().Unlock()
 	var b *reminderCollection
 	err := m.in.Catalog().Change(ctx, func(t *host.CatalogTxn) error {
-		rec := reminderBookRecord{Number: t.Number()}
+		rec := storedReminderCollection{Number: t.Number()}
 		b = &reminderCollection{scope: bookScope(rec.Number)}
 		key := append(host.AppendCatalogHead(nil, 'n', 0), name...)
 		return host.SetRecord(t, append(key, 0, 1), rec)

@@ -43,16 +43,16 @@ func Record(row []byte) []byte {
 	return append(binary.LittleEndian.AppendUint32(head, crc32.ChecksumIEEE(row)), row...)
 }
 
-// OperationResult is the result of one operation of a transactional batch, as a HybridRow response contains
-// it.
-type OperationResult struct {
+// BatchOperationResult is the result of one operation of a transactional batch, as a HybridRow response
+// contains it.
+type BatchOperationResult struct {
 	Status, Substatus uint32
 	ETag, Body        string
 	Charge            float64
 }
 
 // Results decodes the HybridRow response to a transactional batch.
-func Results(t testing.TB, stream []byte) (list []OperationResult) {
+func Results(t testing.TB, stream []byte) (list []BatchOperationResult) {
 	t.Helper()
 	rest, ok := bytes.CutPrefix(stream, Bytes(t, Segment))
 	if !ok {
@@ -78,7 +78,7 @@ func Results(t testing.TB, stream []byte) (list []OperationResult) {
 
 // result decodes the HybridRow with the result of one operation of a batch: presence bits, status,
 // substatus, then etag and body if they are present, then sparse columns; the last of these is the charge.
-func result(row []byte) (r OperationResult, err error) {
+func result(row []byte) (r BatchOperationResult, err error) {
 	fields, ok := bytes.CutPrefix(row, resultRow)
 	if !ok || len(fields) < 9 {
 		return r, fmt.Errorf("not a result: %x", row)

@@ -18,13 +18,13 @@ type Patch struct{ steps []patchStep }
 // patchStep is one operation of a patch.
 type patchStep struct {
 	kind  patchKind
-	path  pointer
-	from  pointer // of a move
-	value string  // compact JSON, for add, set, replace and incr
+	path  jsonPointer
+	from  jsonPointer // of a move
+	value string      // compact JSON, for add, set, replace and incr
 }
 
-// pointer is a parsed JSON pointer.
-type pointer struct {
+// jsonPointer is a parsed JSON pointer.
+type jsonPointer struct {
 	text  string
 	names []string // names of members, or indexes of arrays; at least one
 }
@@ -191,7 +191,7 @@ func describe(v Value) string {
 // parsed as an array index.
 const maxIndexDigits = 19
 
-func parsePointer(field string, v Value) (p pointer, err error) {
+func parsePointer(field string, v Value) (p jsonPointer, err error) {
 	if v.Kind() != String {
 		return p, patchStepError(fmt.Sprintf("its %s must be a string, and is %.100s", field, describe(v)))
 	}

@@ -106,7 +106,7 @@ type pointerTarget struct {
 
 // find finds the value in a compact JSON text to which a pointer of a patch leads, or the place where the
 // operation may add one.
-func find(text []byte, p pointer, kind patchKind) (pointerTarget, error) {
+func find(text []byte, p jsonPointer, kind patchKind) (pointerTarget, error) {
 	from, to := 0, len(text)
 	for i, name := range p.names {
 		last := i == len(p.names)-1
@@ -216,7 +216,7 @@ func splice(text []byte, from, to int, piece string) []byte {
 
 func patchFailed(format, what string) error { return patchStepError(fmt.Sprintf(format, what)) }
 
-func absent(p pointer, what string) error {
+func absent(p jsonPointer, what string) error {
 	return patchFailed("Node(%.200s) to be "+what+" is absent", p.text)
 }
 

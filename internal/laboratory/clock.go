@@ -26,7 +26,7 @@ type DatabaseClock struct {
 	Own bool `json:"own" description:"Whether the clock is the database's own, not the server's."`
 }
 
-func (l *Laboratory) clockOf(now time.Time, state ttl.ClockState) Clock {
+func (l *Laboratory) clockOf(now time.Time, state ttl.VirtualClockState) Clock {
 	return Clock{Now: now.UTC().Format(time.RFC3339Nano), Frozen: state.Rate == 0, Rate: state.Rate,
 		Virtual: l.db.VirtualClock()}
 }

@@ -19,7 +19,7 @@ type ItemKey struct {
 	PartitionKey json.RawMessage `json:"partitionKey" is:"array" description:"Value for each partition path."`
 }
 
-func keyOf(k store.Key) ItemKey { return ItemKey{k.ID, json.RawMessage(k.Partition.String())} }
+func keyOf(k store.ItemKey) ItemKey { return ItemKey{k.ID, json.RawMessage(k.Partition.String())} }
 
 // DryRunAnswer says what a change of a container's defaultTtl would do if it were made now.
 type DryRunAnswer struct {
@@ -123,7 +123,7 @@ func dryRunAnswer(d inspect.DryRun) DryRunAnswer {
 		effect := DryRunEffect{Count: e.Count}
 		for _, x := range e.Examples {
 			effect.Examples = append(effect.Examples,
-				DryRunExample{keyOf(store.Key{Partition: x.Partition, ID: x.ID}), secondOrNever(x.Before),
+				DryRunExample{keyOf(store.ItemKey{Partition: x.Partition, ID: x.ID}), secondOrNever(x.Before),
 					secondOrNever(x.After)})
 		}
 		out.Effects[inspect.TTLChangeEffectOnItem(i).String()] = effect

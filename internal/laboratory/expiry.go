@@ -199,7 +199,7 @@ func (l *Laboratory) wait(ctx context.Context, in *waitForItemRequest) (WaitForI
 	}
 	req := store.WaitRequest{For: what, After: uint64(in.After)}
 	if what != store.WaitQuiet {
-		req.Key = store.Key{Partition: in.PartitionKey.PartitionKey, ID: *in.ID}
+		req.Key = store.ItemKey{Partition: in.PartitionKey.PartitionKey, ID: *in.ID}
 	}
 	timeout := time.Duration(in.Timeout) * time.Second
 	patient, end := in.WaitTimeLimiter.wait(ctx, timeout)

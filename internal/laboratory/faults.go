@@ -173,12 +173,12 @@ func (l *Laboratory) listFaults(context.Context, *route.NoBody) (Faults, error) 
 	return out, nil
 }
 
-// faultRuleRequest is a request about one fault rule.
-type faultRuleRequest struct {
+// deleteFaultRuleRequest is a request about one fault rule.
+type deleteFaultRuleRequest struct {
 	ID string `path:"id" description:"Id of the fault."`
 }
 
-func (l *Laboratory) deleteFault(_ context.Context, in *faultRuleRequest) (route.NoBody, error) {
+func (l *Laboratory) deleteFault(_ context.Context, in *deleteFaultRuleRequest) (route.NoBody, error) {
 	if !l.opt.Faults.Delete(in.ID) {
 		return route.NoBody{}, route.NotFound("There is no fault '" + in.ID + "'.")
 	}

@@ -81,7 +81,7 @@ func badQuery(err error) error {
 	var cursor *query.CursorError
 	var memory *query.MemoryError
 	var match *query.RegexTimeoutError
-	var late *query.TimeError
+	var late *query.TimeLimitError
 	switch {
 	case errors.As(err, &wrong), errors.As(err, &cursor), errors.As(err, &memory),
 		errors.As(err, &match):

@@ -180,10 +180,10 @@ func (s *testedStore) read(step Step) (string, error) {
 }
 
 func (s *testedStore) readMany(step Step) (string, error) {
-	var keys []store.Key
+	var keys []store.ItemKey
 	for _, a := range step.Args {
 		k := parseItemKey(a)
-		keys = append(keys, store.Key{Partition: s.partitionKey(k.Partition), ID: k.ID})
+		keys = append(keys, store.ItemKey{Partition: s.partitionKey(k.Partition), ID: k.ID})
 	}
 	items, _, err := s.c.ReadMany(s.op, keys, store.ReadOptions{})
 	if err != nil {

@@ -293,7 +293,7 @@ func distinct(rows []any) []any {
 }
 
 // count returns the number that a TOP, OFFSET or LIMIT has as its literal or parameter.
-func (e *evaluator) count(c *syntax.RowCount) int {
+func (e *evaluator) count(c *syntax.RowCountOperand) int {
 	var v any
 	if c.Param != "" {
 		v = e.params[c.Param]

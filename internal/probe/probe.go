@@ -31,9 +31,9 @@ const (
 // CheckFunc returns the reason why the server cannot serve, or nil.
 type CheckFunc func(ctx context.Context) error
 
-// Server responds to probes from Start until Close. The zero value responds to none, and can be closed. It
-// is safe for concurrent use.
-type Server struct {
+// HealthCheckServer responds to probes from Start until Close. The zero value responds to none, and can be
+// closed. It is safe for concurrent use.
+type HealthCheckServer struct {
 	state  atomic.Pointer[serverPhase]
 	http   http.Server
 	served sync.WaitGroup
@@ -56,7 +56,7 @@ type probeResponse struct {
 
 // Start starts to respond to probes on the listeners, which Close closes. It must be called once. The state
 // is "starting" until Serving is called.
-func (s *Server) Start(listeners []net.Listener) {
+func (s *HealthCheckServer) Start(listeners []net.Listener) {
 	s.state.Store(&serverPhase{status: starting})
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /alive", func(w http.ResponseWriter, _ *http.Request) {
@@ -72,7 +72,7 @@ func (s *Server) Start(listeners []net.Listener) {
 	}
 }
 
-func (s *Server) serve(ln net.Listener) {
+func (s *HealthCheckServer) serve(ln net.Listener) {
 	if err := s.http.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -82,13 +82,13 @@ func (s *Server) serve(ln net.Listener) {
 
 // Serving sets the state to "ready": requests are served from now on. The server is ready as long as check
 // returns nil; each call of check has five seconds.
-func (s *Server) Serving(check CheckFunc) { s.state.Store(&serverPhase{ready, check}) }
+func (s *HealthCheckServer) Serving(check CheckFunc) { s.state.Store(&serverPhase{ready, check}) }
 
 // Stopping sets the state to "stopping": requests are no longer served.
-func (s *Server) Stopping() { s.state.Store(&serverPhase{status: stopping}) }
+func (s *HealthCheckServer) Stopping() { s.state.Store(&serverPhase{status: stopping}) }
 
 // Close closes the listeners and all connections. If a listener has failed before, it returns that error.
-func (s *Server) Close() error {
+func (s *HealthCheckServer) Close() error {
 	err := s.http.Close()
 	s.served.Wait()
 	s.mu.Lock()
@@ -96,7 +96,7 @@ func (s *Server) Close() error {
 	return errors.Join(err, s.failed)
 }
 
-func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
+func (s *HealthCheckServer) ready(w http.ResponseWriter, r *http.Request) {
 	state := s.state.Load()
 	if state.check == nil {
 		answer(w, http.StatusServiceUnavailable, probeResponse{Status: state.status})

@@ -26,7 +26,7 @@ func TestProbes(t *testing.T) {
 		}
 		listeners = append(listeners, ln)
 	}
-	var s probe.Server
+	var s probe.HealthCheckServer
 	s.Start(listeners)
 	expect := func(method, path string, code int, body string) {
 		t.Helper()
@@ -86,7 +86,7 @@ func TestListenerFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := failingListener{ln, make(chan struct{})}
-	var s probe.Server
+	var s probe.HealthCheckServer
 	s.Start([]net.Listener{f})
 	<-f.asked
 	if err := s.Close(); !errors.Is(err, errAccept) {

@@ -8,14 +8,14 @@ import (
 	"github.com/mayflydb/mayfly/internal/sharedengine"
 )
 
-// countedContextKey is the key of a context value that marks the calls of an operation whose round trips
-// are counted.
-type countedContextKey struct{}
+// countedOperationContextKey is the key of a context value that marks the calls of an operation whose round
+// trips are counted.
+type countedOperationContextKey struct{}
 
 // Counted returns a context that marks the calls of an operation whose round trips are counted. Unlike
 // calls of background work, they do not wait.
 func Counted(ctx context.Context) context.Context {
-	return context.WithValue(ctx, countedContextKey{}, true)
+	return context.WithValue(ctx, countedOperationContextKey{}, true)
 }
 
 // BackgroundLock is a lock between an operation whose round trips are being counted and the calls of
@@ -56,7 +56,7 @@ func (u *BackgroundLock) Give() {
 // call runs fn. Unless ctx belongs to a counted operation (see Counted), it first waits until no operation is
 // being counted.
 func (u *BackgroundLock) call(ctx context.Context, fn func() error) error {
-	if ctx.Value(countedContextKey{}) == nil {
+	if ctx.Value(countedOperationContextKey{}) == nil {
 		u.mu.Lock()
 		for u.taken {
 			u.changed.Wait()

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// The interpreter of a Runtime runs in a goroutine of its own, the runtimeGoroutine. In the meantime the
+// The interpreter of a Runtime runs in a goroutine of its own, the interpreterGoroutine. In the meantime the
 // caller's goroutine carries out the operations that the script requests from its host, and checks the
 // limits. The interpreter can be stopped only between two instructions, so a caller may have to abandon a
 // script that does not end. An abandoned script can no longer access the host, its result is discarded, and
 // it is counted until it ends.
 
-// runtimeGoroutine is the goroutine of a Runtime and the channels to it.
-type runtimeGoroutine struct {
+// interpreterGoroutine is the goroutine of a Runtime and the channels to it.
+type interpreterGoroutine struct {
 	jobs      chan func() error
 	results   chan error         // capacity 1, so that an abandoned goroutine does not block
 	asks      chan func()        // functions that the caller's goroutine must run for the script
@@ -25,22 +25,22 @@ type runtimeGoroutine struct {
 	closed    bool
 }
 
-func openExecutor() *runtimeGoroutine {
-	return &runtimeGoroutine{
+func openExecutor() *interpreterGoroutine {
+	return &interpreterGoroutine{
 		jobs: make(chan func() error), results: make(chan error,
 			1), asks: make(chan func()), answered: make(chan struct{}),
 		gone: make(chan struct{}), done: make(chan struct{}),
 	}
 }
 
-// leave makes the runtimeGoroutine end after its current job.
-func (m *runtimeGoroutine) leave() {
+// leave makes the interpreterGoroutine end after its current job.
+func (m *interpreterGoroutine) leave() {
 	m.closed = true
 	close(m.gone)
 	close(m.jobs)
 }
 
-// work is the function of the runtimeGoroutine. It runs jobs until the caller leaves.
+// work is the function of the interpreterGoroutine. It runs jobs until the caller leaves.
 func (r *Runtime) work() {
 	defer close(r.executor.done)
 	for job := range r.executor.jobs {
@@ -64,7 +64,7 @@ func (r *Runtime) protect(job func() error) (err error) {
 	return nil
 }
 
-// runJob runs a job, which is one call of the script, in the runtimeGoroutine.
+// runJob runs a job, which is one call of the script, in the interpreterGoroutine.
 func (r *Runtime) runJob(job func() error) error {
 	if r.executor.closed {
 		return r.why
@@ -130,7 +130,7 @@ func (r *Runtime) stop(why error) {
 	r.interrupt(why)
 }
 
-// interrupt ends the script at its next instruction. The runtimeGoroutine, in which the script runs,
+// interrupt ends the script at its next instruction. The interpreterGoroutine, in which the script runs,
 // calls it directly; the goroutine that called the Runtime calls stop, which also records the reason.
 func (r *Runtime) interrupt(why error) {
 	r.stopped.Store(true)
@@ -157,11 +157,11 @@ func (r *Runtime) Close() {
 	}
 }
 
-// callerGoneError is the panic that ends a script when the goroutine that called the Runtime does not wait
+// callerGonePanic is the panic that ends a script when the goroutine that called the Runtime does not wait
 // for it any more.
-type callerGoneError struct{}
+type callerGonePanic struct{}
 
-func (callerGoneError) Error() string { return "nobody waits for the script any more" }
+func (callerGonePanic) Error() string { return "nobody waits for the script any more" }
 
 // ask is called by the script's goroutine. It lets the goroutine that called the Runtime run do, and waits
 // until that has ended. While it waits, it checks the time limit.
@@ -169,7 +169,7 @@ func (r *Runtime) ask(do func()) {
 	select {
 	case r.executor.asks <- do:
 	case <-r.executor.gone:
-		panic(callerGoneError{})
+		panic(callerGonePanic{})
 	}
 	for {
 		tick, release := r.env.After(watchEvery)
@@ -179,7 +179,7 @@ func (r *Runtime) ask(do func()) {
 			return
 		case <-r.executor.gone:
 			release()
-			panic(callerGoneError{})
+			panic(callerGonePanic{})
 		case <-tick:
 			if r.runTime() > r.limits.Time {
 				r.executor.cancel()

@@ -73,7 +73,7 @@ type Runtime struct {
 	env      TimeAndRandomSource
 	limits   Limits
 	ctx      context.Context // the Runtime ends with it
-	executor *runtimeGoroutine
+	executor *interpreterGoroutine
 	hosted   bool            // the Runtime runs a procedure, which has a host
 	hostCtx  context.Context // context of the host's operations in the current call
 

@@ -53,7 +53,7 @@ type Options struct {
 	Telemetry func(ctx context.Context, figures prometheus.Gatherer) (Telemetry, error)
 	// Probes responds to health probes, also while the server opens and closes. If it is nil, there are
 	// none. The server closes it.
-	Probes *probe.Server
+	Probes *probe.HealthCheckServer
 	// ExtraThreads raises GOMAXPROCS until Close, because the store runs long operations in threads of
 	// lower priority. It is for a process that only runs the server.
 	ExtraThreads bool

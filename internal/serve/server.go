@@ -38,7 +38,7 @@ type Server struct {
 	faults          *inject.FaultRules
 	requests        *requestlog.Log // nil: there is none
 	tls             *tls.Config     // nil: HTTP alone
-	probes          *probe.Server
+	probes          *probe.HealthCheckServer
 	extraThreads    int
 	certificatePath string // "" if the certificate is in memory only
 }
@@ -48,7 +48,7 @@ type Server struct {
 func Open(ctx context.Context, o Options) (*Server, error) {
 	s := &Server{o: o, probes: o.Probes, requests: requestlog.New(o.Requests)}
 	if s.probes == nil {
-		s.probes = &probe.Server{}
+		s.probes = &probe.HealthCheckServer{}
 	}
 	if err := s.open(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())

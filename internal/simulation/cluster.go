@@ -10,8 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// cluster is the set of running servers.
-type cluster struct {
+// serverCluster is the set of running servers.
+type serverCluster struct {
 	mu      sync.Mutex
 	list    []*server
 	started int
@@ -20,21 +20,21 @@ type cluster struct {
 }
 
 // next returns a number for a new server, starting with 1.
-func (c *cluster) next() int {
+func (c *serverCluster) next() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.started++
 	return c.started
 }
 
-func (c *cluster) add(s *server) {
+func (c *serverCluster) add(s *server) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.list = append(c.list, s)
 }
 
 // any returns a random server, or nil if none is running.
-func (c *cluster) any(rng *rand.Rand) *server {
+func (c *serverCluster) any(rng *rand.Rand) *server {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.list) == 0 {
@@ -44,7 +44,7 @@ func (c *cluster) any(rng *rand.Rand) *server {
 }
 
 // all returns the running servers.
-func (c *cluster) all() []*server {
+func (c *serverCluster) all() []*server {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.list)
@@ -52,7 +52,7 @@ func (c *cluster) all() []*server {
 
 // remove takes a random server from the set of running servers and returns it, for the caller to end it.
 // It returns nil if none is running.
-func (c *cluster) remove(rng *rand.Rand) *server {
+func (c *serverCluster) remove(rng *rand.Rand) *server {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.list) == 0 {

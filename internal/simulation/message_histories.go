@@ -28,7 +28,7 @@ type messageHistories struct {
 	of map[string]*messageHistory
 	// sessions maps a session to its messages, in the order in which they were sent.
 	sessions map[string][]*messageHistory
-	holders  map[string][]*sessionHolder // by session
+	holders  map[string][]*sessionLockHolder // by session
 }
 
 // messageHistory is what clients have done with a message, and what they know about it.
@@ -52,7 +52,7 @@ type heldLock struct {
 	token       message.UUID
 	from, until int64
 	ended       int64 // when the client began to settle the message; 0: not yet
-	by          *sessionHolder
+	by          *sessionLockHolder
 }
 
 // overlaps reports whether two locks were certainly valid at the same time.
@@ -67,12 +67,12 @@ func (h *heldLock) end() int64 {
 	return h.until
 }
 
-// sessionHolder is a receiver that has locked a session, with the time of that lock.
-type sessionHolder struct{ heldLock }
+// sessionLockHolder is a receiver that has locked a session, with the time of that lock.
+type sessionLockHolder struct{ heldLock }
 
 func (m *messageHistories) init(w *RunningSimulation) {
 	m.w, m.of = w, make(map[string]*messageHistory)
-	m.sessions, m.holders = make(map[string][]*messageHistory), make(map[string][]*sessionHolder)
+	m.sessions, m.holders = make(map[string][]*messageHistory), make(map[string][]*sessionLockHolder)
 }
 
 // create creates the queues of the simulation.
@@ -182,7 +182,7 @@ func (m *messageHistories) receive(ctx context.Context, c *client) {
 // deliver checks a message that was received, by a receive that began at start, and records its lock. by
 // is the holder of the session of the message, or nil if the queue has no sessions.
 func (m *messageHistories) deliver(d *queue.Delivery, start time.Time,
-	by *sessionHolder) (*messageHistory, *heldLock) {
+	by *sessionLockHolder) (*messageHistory, *heldLock) {
 	body, _ := d.Message.Data()
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -90,7 +90,7 @@ func reaperOwner(ctx context.Context, t *testing.T, servers []*killableServer) i
 		if err != nil {
 			t.Fatal(err)
 		}
-		return slices.ContainsFunc(list, func(s store.RunningServer) bool {
+		return slices.ContainsFunc(list, func(s store.RunningServerInfo) bool {
 			return s.Self && slices.Contains(s.Leases, "reaper")
 		})
 	})
@@ -131,7 +131,7 @@ func killReaper(t *testing.T, seed uint64) {
 	}
 	// The documents expire one after the other, before and after the server is killed.
 	type document struct {
-		key     store.Key
+		key     store.ItemKey
 		expires time.Time
 	}
 	var documents []document
@@ -140,7 +140,7 @@ func killReaper(t *testing.T, seed uint64) {
 		t.Fatal(err)
 	}
 	for n := range 10 {
-		key, lives := store.Key{Partition: partition, ID: fmt.Sprint(n)}, 12+n
+		key, lives := store.ItemKey{Partition: partition, ID: fmt.Sprint(n)}, 12+n
 		it, _, err := servers[0].container(t).Upsert(ctx, partition,
 			fmt.Appendf(nil, `{"id":"%d","pk":"p","ttl":%d}`, n, lives), store.WriteOptions{})
 		if err != nil {

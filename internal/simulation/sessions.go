@@ -79,11 +79,11 @@ func (m *messageHistories) receiveSession(ctx context.Context, c *client, s *ser
 
 // lockSession records that a receiver has locked a session until the given time, and checks that no other
 // lock of the session overlaps.
-func (m *messageHistories) lockSession(id string, until time.Time) *sessionHolder {
+func (m *messageHistories) lockSession(id string, until time.Time) *sessionLockHolder {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	ms := until.UnixMilli()
-	h := &sessionHolder{heldLock{from: ms - lockDuration.Milliseconds(), until: ms}}
+	h := &sessionLockHolder{heldLock{from: ms - lockDuration.Milliseconds(), until: ms}}
 	for _, other := range m.holders[id] {
 		if h.overlaps(&other.heldLock) {
 			m.w.violate("session %s has two holders: from %d to %d and from %d to %d", id, other.from,

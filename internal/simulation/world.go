@@ -53,7 +53,7 @@ type RunningSimulation struct {
 	clock   ttl.Clock
 	begin   time.Time
 	data    *database.Database
-	servers cluster
+	servers serverCluster
 	docs    documentHistories
 	queues  messageHistories
 	topics  topicHistory

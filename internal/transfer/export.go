@@ -27,7 +27,7 @@ const exportPage = "1000"
 
 // exporter runs one export command.
 type exporter struct {
-	cli.ServerFlags
+	cli.ClientCommandFlags
 	to       string
 	format   string
 	resume   bool

@@ -30,7 +30,7 @@ const maxComplaints = 20
 
 // importer runs one import command.
 type importer struct {
-	cli.ServerFlags
+	cli.ClientCommandFlags
 	create, resume bool
 	Parallel       int
 	Format         string

@@ -52,8 +52,8 @@ type documentResult struct {
 	Message    string `json:"message"`
 }
 
-// importRequest is a group of documents that are sent together.
-type importRequest struct {
+// importBatch is a group of documents that are sent together.
+type importBatch struct {
 	lines   []inputDocument
 	ids     map[string]bool // as JSON
 	bytes   int
@@ -68,8 +68,8 @@ type parallelRequestSender struct {
 	i       *importer
 	ctx     context.Context // ends when a request fails
 	cancel  context.CancelFunc
-	next    *importRequest // the request that is being filled
-	waiting []*importRequest
+	next    *importBatch // the request that is being filled
+	waiting []*importBatch
 	client  *http.Client
 	sent    int // number of documents, including those of earlier imports
 }
@@ -107,7 +107,7 @@ func (w *parallelRequestSender) add(l inputDocument) error {
 		}
 	}
 	if w.next == nil {
-		w.next = &importRequest{ids: map[string]bool{}, done: make(chan struct{})}
+		w.next = &importBatch{ids: map[string]bool{}, done: make(chan struct{})}
 	}
 	w.next.lines = append(w.next.lines, l)
 	w.next.bytes += len(l.body)
@@ -150,7 +150,7 @@ func (w *parallelRequestSender) send() error {
 }
 
 // shares reports whether two requests have documents with the same id.
-func (r *importRequest) shares(other *importRequest) bool {
+func (r *importBatch) shares(other *importBatch) bool {
 	for id := range r.ids {
 		if other.ids[id] {
 			return true
@@ -227,7 +227,7 @@ func (i *importer) saveState() error {
 }
 
 // sendUntilDone sends the documents of a request until each has a final result.
-func (i *importer) sendUntilDone(ctx context.Context, client *http.Client, r *importRequest) error {
+func (i *importer) sendUntilDone(ctx context.Context, client *http.Client, r *importBatch) error {
 	r.results = make([]documentResult, len(r.lines))
 	var open []int // documents without a final result
 	for n, l := range r.lines {
@@ -291,7 +291,7 @@ func pause(ctx context.Context, d time.Duration) error {
 }
 
 // try sends some documents of a request once.
-func (i *importer) try(ctx context.Context, client *http.Client, r *importRequest,
+func (i *importer) try(ctx context.Context, client *http.Client, r *importBatch,
 	which []int) ([]documentResult, error) {
 	body := []byte(`{"documents":[`)
 	for n, at := range which {

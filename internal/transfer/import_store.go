@@ -285,7 +285,7 @@ func (i *importer) isThere(ctx context.Context, client *http.Client, container *
 	if err != nil {
 		return absent, err
 	}
-	at := i.ServerFlags
+	at := i.ClientCommandFlags
 	at.Item = jsondoc.Of(body).Member("id").Str()
 	there, err := retryBusy(ctx, func() (json.RawMessage, error) {
 		req, err := at.Call(ctx, http.MethodGet, cli.ItemPath, nil)

@@ -57,7 +57,7 @@ func TestDocumentCount(t *testing.T) {
 	if err := i.Run(t.Context(), in, -1); err != nil {
 		t.Fatal(err)
 	}
-	call := i.ServerFlags
+	call := i.ClientCommandFlags
 	if n, err := call.DocumentCount(t.Context()); n != 2 || err != nil {
 		t.Error(n, err)
 	}

@@ -27,12 +27,12 @@ const (
 // close it.
 type DiskHashSet struct {
 	dir   *TempDir
-	tiers []*hashFile
+	tiers []*sortedHashFile
 	page  []byte
 }
 
-// hashFile is one file of a DiskHashSet: n hashes (sums), sorted, with a Bloom filter in memory.
-type hashFile struct {
+// sortedHashFile is one file of a DiskHashSet: n hashes (sums), sorted, with a Bloom filter in memory.
+type sortedHashFile struct {
 	f      *tempFile
 	n      int
 	filter []uint64
@@ -124,18 +124,18 @@ func (s *DiskHashSet) merge(spend func(int) bool) error {
 		return err
 	}
 	s.Close()
-	s.tiers = []*hashFile{t}
+	s.tiers = []*sortedHashFile{t}
 	return nil
 }
 
 // write makes a tier (a file of sorted hashes) of n hashes, which next returns in ascending order.
-func (s *DiskHashSet) write(n int, next func() (Hash128, bool, error), spend func(int) bool) (*hashFile,
-	error) {
+func (s *DiskHashSet) write(n int, next func() (Hash128, bool, error),
+	spend func(int) bool) (*sortedHashFile, error) {
 	f, err := s.dir.create()
 	if err != nil {
 		return nil, err
 	}
-	t := &hashFile{f: f, n: n, filter: make([]uint64, n*bitsPerSum/64+1)}
+	t := &sortedHashFile{f: f, n: n, filter: make([]uint64, n*bitsPerSum/64+1)}
 	page := make([]byte, 0, pageSize)
 	for {
 		sum, ok, err := next()
@@ -171,20 +171,20 @@ func (s *DiskHashSet) Close() {
 
 // filterBit returns the position of the i-th bit of a hash in the Bloom filter: the index of the word and
 // the mask of the bit.
-func (t *hashFile) filterBit(sum Hash128, i uint64) (word int, mask uint64) {
+func (t *sortedHashFile) filterBit(sum Hash128, i uint64) (word int, mask uint64) {
 	a, b := binary.BigEndian.Uint64(sum[:]), binary.BigEndian.Uint64(sum[8:])
 	at, _ := bits.Mul64(b+i*(a|1), uint64(len(t.filter))*64)
 	return int(at / 64), 1 << (at % 64)
 }
 
-func (t *hashFile) addToFilter(sum Hash128) {
+func (t *sortedHashFile) addToFilter(sum Hash128) {
 	for i := range uint64(probes) {
 		word, mask := t.filterBit(sum, i)
 		t.filter[word] |= mask
 	}
 }
 
-func (t *hashFile) mayContain(sum Hash128) bool {
+func (t *sortedHashFile) mayContain(sum Hash128) bool {
 	for i := range uint64(probes) {
 		if word, mask := t.filterBit(sum, i); t.filter[word]&mask == 0 {
 			return false
@@ -195,7 +195,7 @@ func (t *hashFile) mayContain(sum Hash128) bool {
 
 // readPage reads the i-th page of a tier (a file of sorted hashes) and returns the hashes in it, one after
 // the other.
-func readPage(t *hashFile, i int, page []byte) ([]byte, error) {
+func readPage(t *sortedHashFile, i int, page []byte) ([]byte, error) {
 	if err := t.f.read(page, int64(i)*pageSize); err != nil {
 		return nil, err
 	}
@@ -207,7 +207,7 @@ func readPage(t *hashFile, i int, page []byte) ([]byte, error) {
 
 // in reports whether a tier (a file of sorted hashes) contains the hash sum. Hashes are evenly distributed,
 // so the first bytes of sum give its approximate position in the file.
-func (s *DiskHashSet) in(t *hashFile, sum Hash128) (bool, error) {
+func (s *DiskHashSet) in(t *sortedHashFile, sum Hash128) (bool, error) {
 	pages := (t.n + perPage - 1) / perPage
 	lo, hi := 0, pages
 	guess, _ := bits.Mul64(binary.BigEndian.Uint64(sum[:]), uint64(pages))
@@ -240,7 +240,7 @@ func (s *DiskHashSet) in(t *hashFile, sum Hash128) (bool, error) {
 
 // hashFileReader reads the hashes in one file of a DiskHashSet (a tier) in ascending order.
 type hashFileReader struct {
-	t    *hashFile
+	t    *sortedHashFile
 	at   int
 	page []byte
 	list []byte

@@ -12,8 +12,8 @@ type TextSpan struct {
 // Extent returns the span itself. Every node embeds a TextSpan, which makes it a Node.
 func (s TextSpan) Extent() TextSpan { return s }
 
-// Node is a piece of a query: *Query, *Select, *Star, *SelectItem, *RowCount, *Source, *OrderBy, *SortItem or
-// an Expr.
+// Node is a piece of a query: *Query, *Select, *Star, *SelectItem, *RowCountOperand, *Source, *OrderBy,
+// *SortItem or an Expr.
 type Node interface {
 	Extent() TextSpan
 }
@@ -26,17 +26,17 @@ type Query struct {
 	Where   Expr
 	GroupBy []Expr
 	OrderBy *OrderBy
-	Offset  *RowCount // Offset and Limit are both set or both nil
-	Limit   *RowCount
+	Offset  *RowCountOperand // Offset and Limit are both set or both nil
+	Limit   *RowCountOperand
 }
 
 // Select is the SELECT clause. One of Star, Value and Items is set.
 type Select struct {
 	TextSpan
 	Distinct bool
-	Top      *RowCount // nil without TOP
-	Star     *Star     // SELECT *
-	Value    Expr      // SELECT VALUE x
+	Top      *RowCountOperand // nil without TOP
+	Star     *Star            // SELECT *
+	Value    Expr             // SELECT VALUE x
 	Items    []*SelectItem
 }
 
@@ -54,10 +54,10 @@ type SelectItem struct {
 	HasAlias  bool     // needed since an alias can be empty: AS ""
 }
 
-// RowCount is the operand of TOP, OFFSET or LIMIT: a number without a sign, or a parameter. The number of
-// OFFSET and LIMIT is an integer. That of TOP may have a fraction, which Cosmos DB refuses with a code of its
-// own (SC2060). The size of the number is not checked here.
-type RowCount struct {
+// RowCountOperand is the operand of TOP, OFFSET or LIMIT: a number without a sign, or a parameter. The number
+// of OFFSET and LIMIT is an integer. That of TOP may have a fraction, which Cosmos DB refuses with a code of
+// its own (SC2060). The size of the number is not checked here.
+type RowCountOperand struct {
 	TextSpan
 	Value jsondoc.Value // the number; undefined if Param is set
 	Param string        // with its @; empty if Value is set

@@ -75,8 +75,8 @@ func isInteger(t token) bool { return t.kind == number && isDigits(t.value.Raw()
 func isNumber(t token) bool { return t.kind == number }
 
 // count parses the operand of TOP, OFFSET or LIMIT.
-func (p *parser) count(isCount func(token) bool) *RowCount {
-	c := &RowCount{TextSpan: p.tok.TextSpan}
+func (p *parser) count(isCount func(token) bool) *RowCountOperand {
+	c := &RowCountOperand{TextSpan: p.tok.TextSpan}
 	switch {
 	case p.tok.kind == parameter:
 		c.Param = p.tok.text

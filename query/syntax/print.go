@@ -129,7 +129,7 @@ func (p *printer) selectItem(item *SelectItem) {
 	}
 }
 
-func (p *printer) count(c *RowCount) {
+func (p *printer) count(c *RowCountOperand) {
 	if c.Param != "" {
 		p.print(c.Param)
 	} else {

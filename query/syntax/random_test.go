@@ -89,11 +89,11 @@ func (g treeGenerator) selectClause(depth int) *Select {
 	return s
 }
 
-func (g treeGenerator) count() *RowCount {
+func (g treeGenerator) count() *RowCountOperand {
 	if g.bool() {
-		return &RowCount{Param: "@" + g.name()}
+		return &RowCountOperand{Param: "@" + g.name()}
 	}
-	return &RowCount{Value: jsondoc.NumberValue(float64(g.below(1 << 40)))}
+	return &RowCountOperand{Value: jsondoc.NumberValue(float64(g.below(1 << 40)))}
 }
 
 func (g treeGenerator) source(depth int) *Source {

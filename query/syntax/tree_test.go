@@ -36,7 +36,7 @@ func ownFields(n Node) string {
 		return fmt.Sprint("distinct=", n.Distinct, " value=", n.Value != nil)
 	case *SelectItem:
 		return fmt.Sprintf("%q %t", n.Alias, n.HasAlias)
-	case *RowCount:
+	case *RowCountOperand:
 		return fmt.Sprint(n.Param, n.Value.Num())
 	case *Source:
 		return fmt.Sprintf("%q in=%t", n.Alias, n.In)

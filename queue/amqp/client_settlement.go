@@ -104,7 +104,7 @@ func (l *Link) settleAll() {
 		for i, s := range list {
 			wanted[i] = s.Settlement
 		}
-		var states []frame.State
+		var states []frame.DeliveryState
 		c.process(func() { states = l.source.Settle(l.whole, wanted) })
 		c.cork()
 		l.answers(list, states)
@@ -131,7 +131,7 @@ func (l *Link) nextSettles() (list []pendingClientSettlement) {
 
 // answers sends the results of settlements to the client. Consecutive accepted settlements are sent in one
 // frame.
-func (l *Link) answers(list []pendingClientSettlement, states []frame.State) {
+func (l *Link) answers(list []pendingClientSettlement, states []frame.DeliveryState) {
 	for i := 0; i < len(list); {
 		j := i + 1
 		if part, ok := states[i].(*frame.Transactional); ok {

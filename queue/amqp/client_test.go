@@ -231,11 +231,11 @@ func newChannelSink() *channelMessageSink {
 	return &channelMessageSink{got: make(chan IncomingMessage, 100), gone: make(chan struct{}, 10)}
 }
 
-func (s *channelMessageSink) Transfer(_ context.Context, list []IncomingMessage) []frame.State {
+func (s *channelMessageSink) Transfer(_ context.Context, list []IncomingMessage) []frame.DeliveryState {
 	if s.hold != nil {
 		<-s.hold
 	}
-	states := make([]frame.State, len(list))
+	states := make([]frame.DeliveryState, len(list))
 	for i := range list {
 		s.got <- list[i]
 		states[i] = &frame.Accepted{}
@@ -285,8 +285,8 @@ func (s *channelMessageSource) Release(list []OutgoingMessage) {
 	}
 }
 
-func (s *channelMessageSource) Settle(_ context.Context, list []Settlement) []frame.State {
-	states := make([]frame.State, len(list))
+func (s *channelMessageSource) Settle(_ context.Context, list []Settlement) []frame.DeliveryState {
+	states := make([]frame.DeliveryState, len(list))
 	for i := range list {
 		s.settled <- list[i]
 		states[i] = list[i].State

@@ -161,7 +161,7 @@ func (l *Link) sinkAll() {
 		for i, a := range list {
 			messages[i] = a.IncomingMessage
 		}
-		var states []frame.State
+		var states []frame.DeliveryState
 		if len(list) > 0 {
 			c.process(func() { states = l.sink.Transfer(l.whole, messages) })
 		}
@@ -205,7 +205,7 @@ func (l *Link) nextArrivals() (list []arrivedMessage) {
 
 // finishArrival is called when the sink has processed a received message, with the state of the delivery that
 // the sink has returned. It lets the messages and settlements go on that wait for this one.
-func (l *Link) finishArrival(a *arrivedMessage, state frame.State) {
+func (l *Link) finishArrival(a *arrivedMessage, state frame.DeliveryState) {
 	if d, ok := state.(*frame.Declared); ok && l.discharges != nil {
 		l.declared(d.TxnID)
 	}
@@ -218,7 +218,7 @@ func (l *Link) finishArrival(a *arrivedMessage, state frame.State) {
 
 // outcomes sends the states of received messages to the client in dispositions. Consecutive accepted messages
 // are sent in one frame.
-func (l *Link) outcomes(list []arrivedMessage, states []frame.State) {
+func (l *Link) outcomes(list []arrivedMessage, states []frame.DeliveryState) {
 	for i := 0; i < len(list); {
 		j := i + 1
 		if _, accepted := states[i].(*frame.Accepted); accepted && !list[i].Settled {
@@ -234,10 +234,10 @@ func (l *Link) outcomes(list []arrivedMessage, states []frame.State) {
 	}
 }
 
-func isAccepted(s frame.State) bool { _, ok := s.(*frame.Accepted); return ok }
+func isAccepted(s frame.DeliveryState) bool { _, ok := s.(*frame.Accepted); return ok }
 
-func (l *Link) outcome(a arrivedMessage, s frame.State) {
-	l.outcomes([]arrivedMessage{a}, []frame.State{s})
+func (l *Link) outcome(a arrivedMessage, s frame.DeliveryState) {
+	l.outcomes([]arrivedMessage{a}, []frame.DeliveryState{s})
 }
 
 // refill grants new credit when half of the credit is used.

@@ -99,7 +99,7 @@ type MessageSink interface {
 	// *frame.Transactional if the message has become part of a transaction. ctx is not canceled when the
 	// client disconnects, because the messages that have arrived are still processed. Calls are not
 	// concurrent.
-	Transfer(ctx context.Context, list []IncomingMessage) []frame.State
+	Transfer(ctx context.Context, list []IncomingMessage) []frame.DeliveryState
 	// Detached is called once after the link has ended and no other method is running.
 	Detached()
 }
@@ -108,8 +108,8 @@ type MessageSink interface {
 type IncomingMessage struct {
 	Format  uint32
 	Payload []byte
-	Settled bool        // the client expects no disposition
-	State   frame.State // state with the transaction; nil: none
+	Settled bool                // the client expects no disposition
+	State   frame.DeliveryState // state with the transaction; nil: none
 	// Incomplete is set for the discharge of a transaction if some of its work was lost or refused. The
 	// transaction must not be committed.
 	Incomplete bool
@@ -127,7 +127,7 @@ type MessageSource interface {
 	// Settle settles messages with the client's states and returns the resulting state of each. That is a
 	// *frame.Transactional if a transaction will settle the message. ctx is not canceled when the link ends.
 	// Calls of Settle are not concurrent, but one may run while Receive runs.
-	Settle(ctx context.Context, list []Settlement) []frame.State
+	Settle(ctx context.Context, list []Settlement) []frame.DeliveryState
 	// Detached is called once after the link has ended and no other method is running.
 	Detached()
 }
@@ -148,5 +148,5 @@ type OutgoingMessage struct {
 // Settlement is a client's settlement of one delivery.
 type Settlement struct {
 	Tag   []byte
-	State frame.State // nil if the client has settled the delivery without a state
+	State frame.DeliveryState // nil if the client has settled the delivery without a state
 }

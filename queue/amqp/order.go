@@ -52,7 +52,7 @@ type transactionOrderingConstraints struct {
 // enqueue records that a message or settlement has arrived on the session, and returns the discharges and
 // the transaction that determine when it may be processed. state is the state in its frame, which may name
 // a transaction. ends is set if the message is a discharge.
-func (s *session) enqueue(state frame.State, ends *dischargeRequest) transactionOrderingConstraints {
+func (s *session) enqueue(state frame.DeliveryState, ends *dischargeRequest) transactionOrderingConstraints {
 	c := s.c
 	w := transactionOrderingConstraints{behind: s.barriers(), ends: ends}
 	if ends != nil {
@@ -134,7 +134,7 @@ func (c *conn) finish(w *transactionOrderingConstraints, done bool) {
 }
 
 // failTransaction records that work of a transaction was lost. The transaction can no longer be committed.
-func (c *conn) failTransaction(state frame.State) {
+func (c *conn) failTransaction(state frame.DeliveryState) {
 	if part, ok := state.(*frame.Transactional); ok {
 		if t := c.transactions[string(part.TxnID)]; t != nil && t.ending == nil {
 			t.incomplete = true

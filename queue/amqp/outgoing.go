@@ -23,7 +23,7 @@ type outgoingDelivery struct {
 	joins *transaction
 
 	transaction *transaction // the transaction that will settle it with outcome; nil: none
-	outcome     frame.State
+	outcome     frame.DeliveryState
 }
 
 // pump takes messages from the source and sends them while the client has granted credit. The caller holds

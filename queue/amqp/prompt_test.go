@@ -30,7 +30,7 @@ type slowSink struct {
 	takes time.Duration
 }
 
-func (s slowSink) Transfer(ctx context.Context, list []IncomingMessage) []frame.State {
+func (s slowSink) Transfer(ctx context.Context, list []IncomingMessage) []frame.DeliveryState {
 	s.clock.moved.Add(int64(s.takes))
 	return s.channelMessageSink.Transfer(ctx, list)
 }

@@ -74,7 +74,7 @@ var account = []scenario{
 		read, err := db.Read(t.ctx, nil)
 		t.must(err)
 		t.equal(read.DatabaseProperties.ID, t.name)
-		t.equal(t.databases("SELECT * FROM d WHERE d.id = @p", t.name), Array{t.name})
+		t.equal(t.databases("SELECT * FROM d WHERE d.id = @p", t.name), JSONArray{t.name})
 		_, err = db.Delete(t.ctx, nil)
 		t.must(err)
 		_, err = db.Read(t.ctx, nil)
@@ -135,7 +135,7 @@ var account = []scenario{
 		}
 		t.same(list("SELECT * FROM c"), []string{"x", "y", "z"})
 		t.equal(list("SELECT * FROM c WHERE c.id = @id", azcosmos.QueryParameter{Name: "@id", Value: "y"}),
-			Array{"y"})
+			JSONArray{"y"})
 	}},
 
 	{"container-replace", func(t *ScenarioRun) {
@@ -184,7 +184,7 @@ var account = []scenario{
 		got := t.container(azcosmos.ContainerProperties{IndexingPolicy: &policy}).properties().IndexingPolicy
 		t.equal(got.IndexingMode, "consistent")
 		t.equal(got.IncludedPaths, policy.IncludedPaths)
-		t.equal(got.ExcludedPaths, Array{Object{"path": "/big/*"}, Object{"path": `/"_etag"/?`}})
+		t.equal(got.ExcludedPaths, JSONArray{Object{"path": "/big/*"}, Object{"path": `/"_etag"/?`}})
 		t.equal(got.CompositeIndexes, policy.CompositeIndexes)
 		t.equal(got.SpatialIndexes[0].Path, "/at/*")
 		t.equal(len(got.SpatialIndexes[0].SpatialTypes), 4)

@@ -24,10 +24,10 @@ var feed = []scenario{
 				t.equal(t.doc(d), twentieth(7))
 			}
 		}
-		t.equal(inKey, Array{"i02", "i07", "i12", "i17"})
+		t.equal(inKey, JSONArray{"i02", "i07", "i12", "i17"})
 		t.equal(len(f.drain()), 0)
 		c.create(Object{"id": "new", "pk": "p3"})
-		t.equal(t.names(f.drain()), Array{"new"})
+		t.equal(t.names(f.drain()), JSONArray{"new"})
 		t.equal(len(f.drain()), 0)
 	}},
 
@@ -49,11 +49,11 @@ var feed = []scenario{
 	{"feed-partition", func(t *ScenarioRun) {
 		c := t.twenty(azcosmos.ContainerProperties{})
 		f := c.feed(azcosmos.ChangeFeedOptions{PartitionKey: ptr(key("p4"))})
-		t.equal(t.names(f.drain()), Array{"i04", "i09", "i14", "i19"})
+		t.equal(t.names(f.drain()), JSONArray{"i04", "i09", "i14", "i19"})
 		c.create(Object{"id": "other", "pk": "p3"})
 		t.equal(len(f.drain()), 0)
 		c.create(Object{"id": "own", "pk": "p4"})
-		t.equal(t.names(f.drain()), Array{"own"})
+		t.equal(t.names(f.drain()), JSONArray{"own"})
 	}},
 
 	{"feed-by-range", func(t *ScenarioRun) {
@@ -101,7 +101,7 @@ var feed = []scenario{
 		t.must(err)
 		f := c.feed(azcosmos.ChangeFeedOptions{})
 		got := f.drain()
-		t.equal(t.names(got), Array{"3", "1"})
+		t.equal(t.names(got), JSONArray{"3", "1"})
 		t.equal(t.doc(got[1])["v"], 3)
 		_, err = c.DeleteItem(t.ctx, key("a"), "3", nil)
 		t.must(err)
@@ -113,7 +113,7 @@ var feed = []scenario{
 		c.create(Object{"id": "mortal", "pk": "a", "ttl": 5})
 		c.create(Object{"id": "lasting", "pk": "a"})
 		t.advance(5)
-		t.equal(t.names(c.feed(azcosmos.ChangeFeedOptions{}).drain()), Array{"lasting"})
+		t.equal(t.names(c.feed(azcosmos.ChangeFeedOptions{}).drain()), JSONArray{"lasting"})
 	}},
 
 	without("feed-all-versions", "no all-versions mode"),

@@ -10,7 +10,7 @@ import (
 var items = []scenario{
 	{"item-create", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
-		sent := Object{"id": "1", "pk": "a", "v": 1, "o": Object{"a": Array{1, nil, true}}}
+		sent := Object{"id": "1", "pk": "a", "v": 1, "o": Object{"a": JSONArray{1, nil, true}}}
 		res := c.create(sent)
 		t.equal(t.doc(res.Value), sent)
 		full := t.full(res.Value)
@@ -138,18 +138,19 @@ var items = []scenario{
 		}
 		sent := Object{
 			"id": "1", "pk": "a",
-			"numbers": Array{0, -1, 9007199254740992, 0.1, 1.5e-7, 1e300, -123456.789},
-			"texts":   Array{"", "ä€😀", "quote \" back \\ slash / line \n tab \t null \x01", "\u2028", "<&>"},
-			"empty": Object{"object": Object{}, "array": Array{}, "nested": Array{Array{},
-				Array{Object{}}}},
-			"deep": deep, "name with blank": 1, "name.with.dots": 2, "": 3, "literals": Array{true, false,
+			"numbers": JSONArray{0, -1, 9007199254740992, 0.1, 1.5e-7, 1e300, -123456.789},
+			"texts": JSONArray{"", "ä€😀", "quote \" back \\ slash / line \n tab \t null \x01", "\u2028",
+				"<&>"},
+			"empty": Object{"object": Object{}, "array": JSONArray{}, "nested": JSONArray{JSONArray{},
+				JSONArray{Object{}}}},
+			"deep": deep, "name with blank": 1, "name.with.dots": 2, "": 3, "literals": JSONArray{true, false,
 				nil},
 		}
 		_, err := c.CreateItem(t.ctx, key("a"), unescaped(sent), nil)
 		t.must(err)
 		t.equal(c.read("a", "1"), sent)
 		t.equal(t.doc(c.pages("SELECT * FROM c", key("a"), nil)[0][0]), sent)
-		t.equal(c.rows(`SELECT VALUE c["name.with.dots"] FROM c`, key("a"), nil), Array{2})
+		t.equal(c.rows(`SELECT VALUE c["name.with.dots"] FROM c`, key("a"), nil), JSONArray{2})
 	}},
 
 	{"item-too-large", func(t *ScenarioRun) {

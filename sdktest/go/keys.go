@@ -16,13 +16,13 @@ var keys = []scenario{
 
 	{"key-kinds-apart", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
-		kinds := Array{"1", 1, true, "true", nil, ""}
+		kinds := JSONArray{"1", 1, true, "true", nil, ""}
 		for v, pk := range kinds {
 			c.create(Object{"id": "1", "pk": pk, "v": v})
 		}
 		for v, pk := range kinds {
 			t.equal(c.read(pk, "1")["v"], v)
-			t.equal(c.rows("SELECT VALUE c.v FROM c", key(pk), nil), Array{v})
+			t.equal(c.rows("SELECT VALUE c.v FROM c", key(pk), nil), JSONArray{v})
 		}
 	}},
 
@@ -32,7 +32,7 @@ var keys = []scenario{
 		c.create(Object{"id": "1", "pk": long + "1", "v": 1})
 		c.create(Object{"id": "1", "pk": long + "2", "v": 2})
 		t.equal(c.read(long+"1", "1")["v"], 1)
-		t.equal(c.rows("SELECT VALUE c.v FROM c", key(long+"2"), nil), Array{2})
+		t.equal(c.rows("SELECT VALUE c.v FROM c", key(long+"2"), nil), JSONArray{2})
 	}},
 
 	{"key-nested", func(t *ScenarioRun) {
@@ -59,7 +59,7 @@ var keys = []scenario{
 	{"key-hierarchical-query", func(t *ScenarioRun) {
 		c := t.atlas()
 		for _, prefix := range [][]string{{"de", "berlin", "a"}, {"de", "berlin"}, {"de"}, {"fr"}, {"it"}} {
-			values := Array{}
+			values := JSONArray{}
 			for _, v := range prefix {
 				values = append(values, v)
 			}

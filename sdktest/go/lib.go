@@ -221,8 +221,8 @@ func (c ScenarioContainer) seen(client *azcosmos.Client) ScenarioContainer {
 // Object is a document.
 type Object = map[string]any
 
-// Array is a list of values.
-type Array = []any
+// JSONArray is a list of values.
+type JSONArray = []any
 
 func raw(v any) []byte { return []byte(spell(v)) }
 
@@ -299,8 +299,8 @@ func (c ScenarioContainer) pages(text string, pk azcosmos.PartitionKey,
 }
 
 // rows runs a query to its end and returns its rows as decoded values.
-func (c ScenarioContainer) rows(text string, pk azcosmos.PartitionKey, o *azcosmos.QueryOptions) Array {
-	rows := Array{}
+func (c ScenarioContainer) rows(text string, pk azcosmos.PartitionKey, o *azcosmos.QueryOptions) JSONArray {
+	rows := JSONArray{}
 	for _, r := range slices.Concat(c.pages(text, pk, o)...) {
 		var v any
 		c.t.must(json.Unmarshal(r, &v))
@@ -349,7 +349,7 @@ func (t *ScenarioRun) fails(err error, statuses ...int) string {
 func twentieth(i int) Object {
 	return Object{
 		"id": fmt.Sprintf("i%02d", i), "pk": fmt.Sprintf("p%d", i%5), "n": i, "g": fmt.Sprintf("g%d", i%3),
-		"tags": Array{fmt.Sprintf("t%d", i%4), "all"}, "o": Object{"x": i},
+		"tags": JSONArray{fmt.Sprintf("t%d", i%4), "all"}, "o": Object{"x": i},
 	}
 }
 

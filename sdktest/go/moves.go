@@ -69,7 +69,7 @@ var moves = []scenario{
 					b.CreateItem(raw(Object{"id": id, "pk": pk}), nil)
 					b.ReadItem(id, nil)
 				})
-				t.equal(statuses(res), Array{201, 200})
+				t.equal(statuses(res), JSONArray{201, 200})
 			}
 		}
 		batches("before")
@@ -112,7 +112,7 @@ var moves = []scenario{
 			t.must(err)
 			t.equal(t.doc(read.Value)["v"], v)
 			o := &azcosmos.QueryOptions{SessionToken: written.SessionToken}
-			t.equal(other.rows("SELECT VALUE c.v FROM c", key("a"), o), Array{v})
+			t.equal(other.rows("SELECT VALUE c.v FROM c", key("a"), o), JSONArray{v})
 		}
 	}},
 
@@ -139,7 +139,7 @@ var moves = []scenario{
 		t.restart("kill")
 		t.equal(len(f.drain()), 0)
 		c.create(Object{"id": "new", "pk": "p0"})
-		t.equal(t.names(f.drain()), Array{"new"})
+		t.equal(t.names(f.drain()), JSONArray{"new"})
 	}},
 }
 

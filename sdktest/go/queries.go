@@ -16,13 +16,13 @@ var queries = []scenario{
 			sizes = append(sizes, len(page))
 			all = append(all, t.names(page)...)
 		})
-		t.equal(sizes, Array{3, 3, 3, 1})
+		t.equal(sizes, JSONArray{3, 3, 3, 1})
 		t.equal(strings.Join(all, ""), "0123456789")
 		sizes = nil
 		for _, page := range c.pages("SELECT * FROM c", key("a"), &azcosmos.QueryOptions{PageSizeHint: 3}) {
 			sizes = append(sizes, len(page))
 		}
-		t.equal(sizes, Array{3, 3, 3, 1})
+		t.equal(sizes, JSONArray{3, 3, 3, 1})
 	}},
 
 	{"paging-cross", func(t *ScenarioRun) {
@@ -73,14 +73,14 @@ var queries = []scenario{
 
 	{"query-parameters", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
-		values := Array{"it's", 1.5, true, nil, Array{1, "two"}, Object{"a": Object{"b": 1}}}
+		values := JSONArray{"it's", 1.5, true, nil, JSONArray{1, "two"}, Object{"a": Object{"b": 1}}}
 		for i, v := range values {
 			c.create(Object{"id": fmt.Sprint(i), "pk": "a", "v": v})
 		}
 		for i, v := range values {
 			o := &azcosmos.QueryOptions{QueryParameters: []azcosmos.QueryParameter{{Name: "@v", Value: v}}}
-			t.equal(c.rows("SELECT VALUE c.id FROM c WHERE c.v = @v", key("a"), o), Array{fmt.Sprint(i)})
-			t.equal(c.rows("SELECT VALUE c.id FROM c WHERE c.v = @v", across, o), Array{fmt.Sprint(i)})
+			t.equal(c.rows("SELECT VALUE c.id FROM c WHERE c.v = @v", key("a"), o), JSONArray{fmt.Sprint(i)})
+			t.equal(c.rows("SELECT VALUE c.id FROM c WHERE c.v = @v", across, o), JSONArray{fmt.Sprint(i)})
 		}
 	}},
 
@@ -89,7 +89,7 @@ var queries = []scenario{
 		t.same(c.ids(" WHERE c.n >= 15", across), everything()[15:])
 		t.same(c.ids(" WHERE c.g = 'g2' AND c.n < 9", across), []string{"i02", "i05", "i08"})
 		t.same(c.ids(" WHERE c.pk = 'p3'", across), []string{"i03", "i08", "i13", "i18"})
-		t.equal(c.ids(" WHERE c.n > 100", across), Array{})
+		t.equal(c.ids(" WHERE c.n > 100", across), JSONArray{})
 	}},
 
 	{"query-projection", func(t *ScenarioRun) {
@@ -100,26 +100,26 @@ var queries = []scenario{
 		}{
 			{"c.id, c.o.x", Object{"id": "i07", "x": 7}},
 			{"c.id AS name, c.n * 2 + 1 AS m", Object{"name": "i07", "m": 15}},
-			{"VALUE { k: c.n, l: [c.g, c.n] }", Object{"k": 7, "l": Array{"g1", 7}}},
-			{"VALUE c.tags", Array{"t3", "all"}},
+			{"VALUE { k: c.n, l: [c.g, c.n] }", Object{"k": 7, "l": JSONArray{"g1", 7}}},
+			{"VALUE c.tags", JSONArray{"t3", "all"}},
 			{"c.id, c.none, c.n = 7 AS same", Object{"id": "i07", "same": true}},
 			{"VALUE c.tags[1]", "all"},
 			{`c["id"], c.g || "!" AS loud`, Object{"id": "i07", "loud": "g1!"}},
 		} {
 			t.equal(c.rows("SELECT "+test.selected+" FROM c WHERE c.id = 'i07'", key("p2"), nil),
-				Array{test.want})
+				JSONArray{test.want})
 		}
-		t.equal(c.rows("SELECT VALUE c.none FROM c", key("p2"), nil), Array{})
+		t.equal(c.rows("SELECT VALUE c.none FROM c", key("p2"), nil), JSONArray{})
 		t.equal(t.doc(c.pages("SELECT * FROM c WHERE c.n = 7", key("p2"), nil)[0][0]), twentieth(7))
 	}},
 
 	{"query-order-by-partition", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
-		for i, v := range (Array{3, "b", nil, true, -1, "a", false, 2.5}) {
+		for i, v := range (JSONArray{3, "b", nil, true, -1, "a", false, 2.5}) {
 			c.create(Object{"id": fmt.Sprint(i), "pk": "a", "v": v})
 		}
 		c.create(Object{"id": "missing", "pk": "a"})
-		up := Array{"missing", nil, false, true, -1, 2.5, 3, "a", "b"}
+		up := JSONArray{"missing", nil, false, true, -1, 2.5, 3, "a", "b"}
 		query := "SELECT VALUE IS_DEFINED(c.v) ? c.v : 'missing' FROM c ORDER BY c.v"
 		t.equal(c.rows(query, key("a"), nil), up)
 		slices.Reverse(up)
@@ -144,10 +144,10 @@ var queries = []scenario{
 		c := t.twenty(azcosmos.ContainerProperties{})
 		for f, want := range (Object{"COUNT(1)": 4, "SUM(c.n)": 34, "AVG(c.n)": 8.5, "MIN(c.n)": 1,
 			"MAX(c.n)": 16, "MIN(c.id)": "i01", "COUNT(c.none)": 0}) {
-			t.equal(c.rows("SELECT VALUE "+f+" FROM c", key("p1"), nil), Array{want})
+			t.equal(c.rows("SELECT VALUE "+f+" FROM c", key("p1"), nil), JSONArray{want})
 		}
 		t.equal(c.rows("SELECT COUNT(1) AS k, SUM(c.n) AS s FROM c WHERE c.n > 1", key("p1"), nil),
-			Array{Object{"k": 3, "s": 33}})
+			JSONArray{Object{"k": 3, "s": 33}})
 	}},
 
 	without("query-aggregates-cross", merges),
@@ -161,7 +161,7 @@ var queries = []scenario{
 			b any) int {
 			return strings.Compare(a.(Object)["g"].(string), b.(Object)["g"].(string))
 		})
-		t.equal(rows, Array{Object{"g": "g0", "k": 1, "s": 6}, Object{"g": "g1", "k": 2, "s": 17},
+		t.equal(rows, JSONArray{Object{"g": "g0", "k": 1, "s": 6}, Object{"g": "g1", "k": 2, "s": 17},
 			Object{"g": "g2", "k": 1, "s": 11}})
 	}},
 
@@ -178,11 +178,11 @@ var queries = []scenario{
 
 	{"query-top-partition", func(t *ScenarioRun) {
 		c := t.twenty(azcosmos.ContainerProperties{})
-		t.equal(c.rows("SELECT TOP 2 VALUE c.id FROM c ORDER BY c.n DESC", key("p4"), nil), Array{"i19",
+		t.equal(c.rows("SELECT TOP 2 VALUE c.id FROM c ORDER BY c.n DESC", key("p4"), nil), JSONArray{"i19",
 			"i14"})
-		t.equal(c.ids(" ORDER BY c.n OFFSET 1 LIMIT 2", key("p4")), Array{"i09", "i14"})
-		t.equal(c.ids(" OFFSET 3 LIMIT 5", key("p4")), Array{"i19"})
-		t.equal(c.rows("SELECT TOP 0 * FROM c", key("p4"), nil), Array{})
+		t.equal(c.ids(" ORDER BY c.n OFFSET 1 LIMIT 2", key("p4")), JSONArray{"i09", "i14"})
+		t.equal(c.ids(" OFFSET 3 LIMIT 5", key("p4")), JSONArray{"i19"})
+		t.equal(c.rows("SELECT TOP 0 * FROM c", key("p4"), nil), JSONArray{})
 	}},
 
 	without("query-top-cross", merges),
@@ -193,8 +193,9 @@ var queries = []scenario{
 		rows := c.rows("SELECT VALUE c.id FROM c JOIN tag IN c.tags WHERE tag = 't1'", across, nil)
 		t.same(text(rows), []string{"i01", "i05", "i09", "i13", "i17"})
 		t.equal(len(c.rows("SELECT VALUE tag FROM c JOIN tag IN c.tags", key("p0"), nil)), 8)
-		t.equal(c.rows("SELECT VALUE tag FROM tag IN c.tags WHERE tag != 'all'", key("p0"), nil), Array{"t0",
-			"t1", "t2", "t3"})
+		t.equal(c.rows("SELECT VALUE tag FROM tag IN c.tags WHERE tag != 'all'", key("p0"), nil),
+			JSONArray{"t0",
+				"t1", "t2", "t3"})
 	}},
 
 	{"query-arrays", func(t *ScenarioRun) {
@@ -203,16 +204,16 @@ var queries = []scenario{
 		query := `SELECT VALUE [ARRAY_LENGTH(c.tags), ARRAY_SLICE(c.tags, 1), ARRAY_CONCAT(c.tags, [c.n]),
 			ARRAY(SELECT VALUE x FROM x IN c.tags WHERE x != 'all')] FROM c WHERE c.id = 'i07'`
 		t.equal(c.rows(query, key("p2"), nil),
-			Array{Array{2, Array{"all"}, Array{"t3", "all", 7}, Array{"t3"}}})
+			JSONArray{JSONArray{2, JSONArray{"all"}, JSONArray{"t3", "all", 7}, JSONArray{"t3"}}})
 	}},
 
 	{"query-subqueries", func(t *ScenarioRun) {
 		c := t.twenty(azcosmos.ContainerProperties{})
 		t.same(c.ids(" WHERE EXISTS(SELECT VALUE x FROM x IN c.tags WHERE x = 't3')", key("p2")), []string{"i07"})
 		t.equal(c.rows("SELECT VALUE (SELECT VALUE COUNT(1) FROM x IN c.tags) FROM c WHERE c.n = 7",
-			key("p2"), nil), Array{2})
+			key("p2"), nil), JSONArray{2})
 		t.equal(c.rows("SELECT VALUE s.m FROM (SELECT c.n * 2 AS m FROM c WHERE c.n > 10) AS s", key("p2"),
-			nil), Array{24, 34})
+			nil), JSONArray{24, 34})
 	}},
 
 	{"query-strings", func(t *ScenarioRun) {
@@ -221,17 +222,19 @@ var queries = []scenario{
 		query := `SELECT VALUE [CONTAINS(c.s, "world", true), STARTSWITH(c.s, "Hell"), ENDSWITH(c.s, "x"), UPPER(c.s), CONCAT(c.s, "!"),
 			c.s LIKE "%o W%", RegexMatch(c.s, "^H.*d$"), SUBSTRING(c.s, 6, 5), REPLACE(c.s, "l", "L"), INDEX_OF(c.s, "o"), LENGTH(c.s)] FROM c`
 		t.equal(c.rows(query, key("a"), nil),
-			Array{Array{true, true, false, "HELLO WORLD", "Hello World!", true, true, "World", "HeLLo WorLd",
+			JSONArray{JSONArray{true, true, false, "HELLO WORLD", "Hello World!", true, true, "World",
+				"HeLLo WorLd",
 				4, 11}})
 	}},
 
 	{"query-types", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
-		c.create(Object{"id": "1", "pk": "a", "z": nil, "n": -2.5, "s": "x", "a": Array{}, "o": Object{}})
+		c.create(Object{"id": "1", "pk": "a", "z": nil, "n": -2.5, "s": "x", "a": JSONArray{}, "o": Object{}})
 		query := `SELECT VALUE [IS_DEFINED(c.none), IS_DEFINED(c.z), IS_NULL(c.z), IS_NUMBER(c.n), IS_STRING(c.n), IS_ARRAY(c.a), IS_OBJECT(c.o),
 			c.none ?? "else", IIF(c.n < 0, "minus", "plus"), ABS(c.n), FLOOR(c.n), ROUND(2.5), POWER(2, 10), SQRT(16), 7 % 4, 6 & 3] FROM c`
 		t.equal(c.rows(query, key("a"), nil),
-			Array{Array{false, true, true, true, false, true, true, "else", "minus", 2.5, -3, 3, 1024, 4, 3,
+			JSONArray{JSONArray{false, true, true, true, false, true, true, "else", "minus", 2.5, -3, 3,
+				1024, 4, 3,
 				2}})
 	}},
 
@@ -239,7 +242,7 @@ var queries = []scenario{
 		policy := indexAll()
 		policy.SpatialIndexes = []azcosmos.SpatialIndex{{Path: "/at/*", SpatialTypes: everyShape}}
 		c := t.container(azcosmos.ContainerProperties{IndexingPolicy: policy})
-		for id, at := range map[string]Array{"berlin": {13.405, 52.52}, "potsdam": {13.065, 52.4},
+		for id, at := range map[string]JSONArray{"berlin": {13.405, 52.52}, "potsdam": {13.065, 52.4},
 			"paris": {2.352, 48.857}} {
 			c.create(Object{"id": id, "pk": id, "at": Object{"type": "Point", "coordinates": at}})
 		}
@@ -324,7 +327,7 @@ func (c ScenarioContainer) resume(query string, pk azcosmos.PartitionKey, from *
 }
 
 // text returns the values as strings.
-func text(values Array) []string {
+func text(values JSONArray) []string {
 	s := []string{}
 	for _, v := range values {
 		s = append(s, v.(string))

@@ -147,7 +147,7 @@ var ttl = []scenario{
 			b.ReadItem("2", nil)
 			b.ReadItem("1", nil)
 		})
-		t.equal(statuses(reads), Array{404, 424})
+		t.equal(statuses(reads), JSONArray{404, 424})
 		t.advance(5)
 		c.alive("1 2 3", "3")
 	}},
@@ -178,13 +178,13 @@ var ttl = []scenario{
 			c.create(doc(fmt.Sprint(i), []any{nil, 5}[i%2]))
 		}
 		t.advance(5)
-		t.equal(c.rows("SELECT VALUE COUNT(1) FROM c", key("a"), nil), Array{5})
+		t.equal(c.rows("SELECT VALUE COUNT(1) FROM c", key("a"), nil), JSONArray{5})
 		got := []string{}
 		for _, page := range c.pages("SELECT * FROM c", key("a"), &azcosmos.QueryOptions{PageSizeHint: 2}) {
 			t.check(len(page) <= 2, "a page of %d", len(page))
 			got = append(got, t.names(page)...)
 		}
-		t.equal(got, Array{"0", "2", "4", "6", "8"})
+		t.equal(got, JSONArray{"0", "2", "4", "6", "8"})
 	}},
 
 	{"ttl-unique-key", func(t *ScenarioRun) {

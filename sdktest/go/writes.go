@@ -10,30 +10,30 @@ import (
 
 var writes = []scenario{
 	{"patch-add", func(t *ScenarioRun) {
-		p := t.patching(Object{"o": Object{"x": 1}, "l": Array{1, 3}})
+		p := t.patching(Object{"o": Object{"x": 1}, "l": JSONArray{1, 3}})
 		p.must(add("/n", 5), add("/o/y", Object{"z": 2}), add("/l/1", 2), add("/l/-", 4))
-		p.is(Object{"o": Object{"x": 1, "y": Object{"z": 2}}, "l": Array{1, 2, 3, 4}, "n": 5})
+		p.is(Object{"o": Object{"x": 1, "y": Object{"z": 2}}, "l": JSONArray{1, 2, 3, 4}, "n": 5})
 		p.fails(400, add("/none/deep", 1))
 		p.fails(400, add("/l/9", 1))
 	}},
 
 	{"patch-set", func(t *ScenarioRun) {
-		p := t.patching(Object{"v": 1, "l": Array{1, 2}})
+		p := t.patching(Object{"v": 1, "l": JSONArray{1, 2}})
 		p.must(set("/v", "new"), set("/w", nil), set("/l/0", 9), set("/l/-", 3))
-		p.is(Object{"v": "new", "l": Array{9, 2, 3}, "w": nil})
+		p.is(Object{"v": "new", "l": JSONArray{9, 2, 3}, "w": nil})
 	}},
 
 	{"patch-replace", func(t *ScenarioRun) {
 		p := t.patching(Object{"v": 1, "o": Object{"x": 1}})
-		p.must(replace("/v", Array{1}), replace("/o/x", true))
-		p.is(Object{"v": Array{1}, "o": Object{"x": true}})
+		p.must(replace("/v", JSONArray{1}), replace("/o/x", true))
+		p.is(Object{"v": JSONArray{1}, "o": Object{"x": true}})
 		p.fails(400, replace("/none", 1))
 	}},
 
 	{"patch-remove", func(t *ScenarioRun) {
-		p := t.patching(Object{"v": 1, "l": Array{1, 2, 3}})
+		p := t.patching(Object{"v": 1, "l": JSONArray{1, 2, 3}})
 		p.must(remove("/v"), remove("/l/1"))
-		p.is(Object{"l": Array{1, 3}})
+		p.is(Object{"l": JSONArray{1, 3}})
 		p.fails(400, remove("/none"))
 	}},
 
@@ -108,14 +108,15 @@ var writes = []scenario{
 			b.DeleteItem("delete", nil)
 		})
 		t.check(res.Success, "no success")
-		t.equal(statuses(res), Array{201, 201, 200, 200, 200, 200, 204})
+		t.equal(statuses(res), JSONArray{201, 201, 200, 200, 200, 200, 204})
 		t.equal(t.doc(res.OperationResults[0].ResourceBody)["id"], "create")
 		t.equal(t.doc(res.OperationResults[3].ResourceBody)["v"], 1)
 		for _, r := range res.OperationResults {
 			t.check(r.RequestCharge > 0, "no charge")
 		}
 		t.check(res.OperationResults[0].ETag != "", "no etag")
-		t.equal(c.rows("SELECT VALUE c.v FROM c WHERE c.id != 'read'", key("a"), nil), Array{2, 2, 2, 2, 2})
+		t.equal(c.rows("SELECT VALUE c.v FROM c WHERE c.id != 'read'", key("a"), nil),
+			JSONArray{2, 2, 2, 2, 2})
 		t.same(c.ids("", key("a")), []string{"create", "upsert-new", "upsert", "read", "replace", "patch"})
 	}},
 
@@ -123,7 +124,7 @@ var writes = []scenario{
 		c := t.container(azcosmos.ContainerProperties{})
 		c.create(Object{"id": "there", "pk": "a"})
 		for at := range 5 {
-			want := Array{424, 424, 424, 424, 424}
+			want := JSONArray{424, 424, 424, 424, 424}
 			want[at] = 409
 			res := c.batch("a", func(b *azcosmos.TransactionalBatch) {
 				for i := range 5 {
@@ -138,7 +139,7 @@ var writes = []scenario{
 			t.equal(res.RawResponse.StatusCode, 207)
 			t.equal(statuses(res), want)
 		}
-		t.equal(c.ids("", key("a")), Array{"there"})
+		t.equal(c.ids("", key("a")), JSONArray{"there"})
 	}},
 
 	{"batch-etag", func(t *ScenarioRun) {
@@ -146,16 +147,16 @@ var writes = []scenario{
 		stale := c.create(Object{"id": "1", "pk": "a", "v": 1}).ETag
 		replaced, err := c.ReplaceItem(t.ctx, key("a"), "1", raw(Object{"id": "1", "pk": "a", "v": 2}), nil)
 		t.must(err)
-		replacing := func(etag azcore.ETag) Array {
+		replacing := func(etag azcore.ETag) JSONArray {
 			return statuses(c.batch("a", func(b *azcosmos.TransactionalBatch) {
 				b.CreateItem(raw(Object{"id": "2", "pk": "a"}), nil)
 				b.ReplaceItem("1", raw(Object{"id": "1", "pk": "a", "v": 3}),
 					&azcosmos.TransactionalBatchItemOptions{IfMatchETag: &etag})
 			}))
 		}
-		t.equal(replacing(stale), Array{424, 412})
+		t.equal(replacing(stale), JSONArray{424, 412})
 		c.gone("a", "2")
-		t.equal(replacing(replaced.ETag), Array{201, 200})
+		t.equal(replacing(replaced.ETag), JSONArray{201, 200})
 	}},
 
 	{"batch-own-writes", func(t *ScenarioRun) {
@@ -167,7 +168,7 @@ var writes = []scenario{
 			b.DeleteItem("1", nil)
 			b.CreateItem(raw(Object{"id": "1", "pk": "a", "v": 9}), nil)
 		})
-		t.equal(statuses(res), Array{201, 200, 200, 204, 201})
+		t.equal(statuses(res), JSONArray{201, 200, 200, 204, 201})
 		t.equal(t.doc(res.OperationResults[2].ResourceBody)["v"], 2)
 		t.equal(c.read("a", "1")["v"], 9)
 	}},
@@ -186,7 +187,7 @@ var writes = []scenario{
 		res, err := c.ExecuteTransactionalBatch(t.ctx, creates(100), nil)
 		t.must(err)
 		t.check(res.Success, "no success")
-		t.equal(c.rows("SELECT VALUE COUNT(1) FROM c", key("a"), nil), Array{100})
+		t.equal(c.rows("SELECT VALUE COUNT(1) FROM c", key("a"), nil), JSONArray{100})
 	}},
 
 	without("bulk-create", "no bulk"),
@@ -269,8 +270,8 @@ func (c ScenarioContainer) batch(pk any,
 	return res
 }
 
-func statuses(res azcosmos.TransactionalBatchResponse) Array {
-	s := Array{}
+func statuses(res azcosmos.TransactionalBatchResponse) JSONArray {
+	s := JSONArray{}
 	for _, r := range res.OperationResults {
 		s = append(s, r.StatusCode)
 	}

@@ -56,9 +56,9 @@ type DryRunExample struct {
 	Before, After int64 // when it expires
 }
 
-// DryRunEffect is the number of items on which the change has one effect, and some of these items as
+// DryRunEffectSummary is the number of items on which the change has one effect, and some of these items as
 // examples.
-type DryRunEffect struct {
+type DryRunEffectSummary struct {
 	Count    int64
 	Examples []DryRunExample // empty for EffectNone
 }
@@ -75,7 +75,7 @@ type DryRun struct {
 	Exact    bool
 	Complete bool  // false: the time did not suffice, and all counts are lower bounds
 	Expired  int64 // items that have expired already and are not purged: they stay expired
-	Effects  [TTLEffects]DryRunEffect
+	Effects  [TTLEffects]DryRunEffectSummary
 	// After counts the live items by the time from now until they expire after the change. Its elements
 	// belong to the upper bounds in DeadlineLimits, then one for later and one for never.
 	After [len(DeadlineLimits) + 2]int64

@@ -6,15 +6,15 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// ForecastScale is one resolution of a forecast: the length and the number of its steps.
-type ForecastScale struct {
+// ForecastResolution is one resolution of a forecast: the length and the number of its steps.
+type ForecastResolution struct {
 	Name  string
 	Step  int64 // seconds
 	Steps int
 }
 
 // ForecastScales are the scales of a forecast, from fine to coarse. A month is 30 days.
-var ForecastScales = [...]ForecastScale{
+var ForecastScales = [...]ForecastResolution{
 	{"second", 1, 60}, {"minute", 60, 60}, {"hour", 3600, 48}, {"day", 86400, 31}, {"month", 30 * 86400, 24},
 }
 

@@ -43,13 +43,13 @@ func (*testServer) Answer(ec echo.Context, status int, body []byte) error {
 	return ec.Blob(status, kind, body)
 }
 
-// ShelfParameter is a part of the request structs of the tests. It implements RequestPartDecoder: it decodes
-// the path parameter shelf itself.
-type ShelfParameter struct {
+// SelfDecodingPathParameter is a part of the request structs of the tests. It implements RequestPartDecoder:
+// it decodes the path parameter shelf itself.
+type SelfDecodingPathParameter struct {
 	Shelf string `path:"shelf"`
 }
 
-func (s *ShelfParameter) Find(_ *testServer, ec echo.Context) (err error) {
+func (s *SelfDecodingPathParameter) Find(_ *testServer, ec echo.Context) (err error) {
 	if s.Shelf, err = PathParam(ec, "shelf"); err == nil && s.Shelf == "none" {
 		err = NotFound("There is no shelf 'none'.")
 	}
@@ -69,7 +69,7 @@ func (u *upperCaseOnlyText) DecodeMember(name string, v jsondoc.Value) error {
 }
 
 type putRequest struct {
-	ShelfParameter
+	SelfDecodingPathParameter
 	Title RequiredText      `json:"title" first:"true"`
 	Code  upperCaseOnlyText `json:"code,omitempty"`
 	Count int64             `json:"count,omitempty" minimum:"1" maximum:"9" default:"3"`
@@ -97,7 +97,8 @@ func (a *putBookResponse) SetHeaders(h http.Header) {
 }
 
 func (*testServer) put(_ context.Context, in *putRequest) (putBookResponse, error) {
-	out := putBookResponse{in.ShelfParameter.Shelf, string(in.Title), string(in.Code), in.Count, in.Price,
+	out := putBookResponse{in.SelfDecodingPathParameter.Shelf, string(in.Title), string(in.Code), in.Count,
+		in.Price,
 		in.Sold, 7}
 	if in.Title == "burnt" {
 		return out, &Error{http.StatusConflict, "It is burnt."}
@@ -106,7 +107,7 @@ func (*testServer) put(_ context.Context, in *putRequest) (putBookResponse, erro
 }
 
 type listRequest struct {
-	ShelfParameter
+	SelfDecodingPathParameter
 	After string `query:"after"`
 	Limit int64  `query:"limit" minimum:"1" maximum:"10" default:"5"`
 }

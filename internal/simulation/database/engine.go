@@ -275,7 +275,7 @@ func (e *Engine) View(ctx context.Context, fn func(engine.Reader) error) error {
 		return err
 	}
 	s := &readTxnSnapshot{e: e, ctx: ctx}
-	r := &sourceReader{from: s}
+	r := &snapshotOrTransactionReader{from: s}
 	defer r.finish()
 	return fn(r)
 }
@@ -284,7 +284,7 @@ func (e *Engine) View(ctx context.Context, fn func(engine.Reader) error) error {
 func (e *Engine) Get(ctx context.Context,
 	scope, key []byte) (value []byte, at engine.ScopePosition, err error) {
 	err = e.View(ctx, func(r engine.Reader) error {
-		r.(*sourceReader).from.(*readTxnSnapshot).one = true
+		r.(*snapshotOrTransactionReader).from.(*readTxnSnapshot).one = true
 		all, err := r.Positions([][]byte{scope})
 		if err != nil {
 			return err

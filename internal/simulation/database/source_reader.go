@@ -11,8 +11,9 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// readSource is what a sourceReader reads from: the snapshot of a View, or the transaction of an Update.
-type readSource interface {
+// snapshotOrTransaction is what a snapshotOrTransactionReader reads from: the snapshot of a View, or the
+// transaction of an Update.
+type snapshotOrTransaction interface {
 	// fetch fetches keys that have not been fetched yet; it takes at most one exchange.
 	fetch(keys ...[]byte) error
 	// fetchPage takes the exchange for the next page of an iterator, if the source needs one. The page begins
@@ -27,25 +28,25 @@ type readSource interface {
 	hides(key []byte) bool
 }
 
-// sourceReader implements engine.Reader for a readSource.
-type sourceReader struct {
-	from      readSource
+// snapshotOrTransactionReader implements engine.Reader for a snapshotOrTransaction.
+type snapshotOrTransactionReader struct {
+	from      snapshotOrTransaction
 	iterators []*iterator
 }
 
 var (
-	_ engine.Reader     = (*sourceReader)(nil)
-	_ engine.Prefetcher = (*sourceReader)(nil)
+	_ engine.Reader     = (*snapshotOrTransactionReader)(nil)
+	_ engine.Prefetcher = (*snapshotOrTransactionReader)(nil)
 )
 
 // finish closes the iterators that the function of a View or Update has left open.
-func (r *sourceReader) finish() {
+func (r *snapshotOrTransactionReader) finish() {
 	for _, it := range r.iterators {
 		it.end()
 	}
 }
 
-func (r *sourceReader) value(key []byte) []byte {
+func (r *snapshotOrTransactionReader) value(key []byte) []byte {
 	if r.from.hides(key) {
 		return nil
 	}
@@ -53,7 +54,7 @@ func (r *sourceReader) value(key []byte) []byte {
 }
 
 // Get returns the value of a key, or engine.ErrNotFound.
-func (r *sourceReader) Get(key []byte) ([]byte, error) {
+func (r *snapshotOrTransactionReader) Get(key []byte) ([]byte, error) {
 	if err := r.from.fetch(key); err != nil {
 		return nil, err
 	}
@@ -64,10 +65,10 @@ func (r *sourceReader) Get(key []byte) ([]byte, error) {
 }
 
 // Prefetch fetches keys in one exchange: see engine.Prefetcher. An error is returned when a key is read.
-func (r *sourceReader) Prefetch(keys [][]byte) { _ = r.from.fetch(keys...) }
+func (r *snapshotOrTransactionReader) Prefetch(keys [][]byte) { _ = r.from.fetch(keys...) }
 
 // GetMany returns the values of keys, nil for an absent key: see engine.Reader.
-func (r *sourceReader) GetMany(keys [][]byte) ([][]byte, error) {
+func (r *snapshotOrTransactionReader) GetMany(keys [][]byte) ([][]byte, error) {
 	if err := r.from.context().Err(); err != nil {
 		return nil, err
 	}
@@ -86,7 +87,7 @@ func (r *sourceReader) GetMany(keys [][]byte) ([][]byte, error) {
 }
 
 // Positions returns the position of each scope: see engine.Reader.
-func (r *sourceReader) Positions(scopes [][]byte) ([]engine.ScopePosition, error) {
+func (r *snapshotOrTransactionReader) Positions(scopes [][]byte) ([]engine.ScopePosition, error) {
 	var keys [][]byte
 	for _, s := range scopes {
 		keys = append(keys, engine.CeilingKey(s), engine.MarkKey(s))
@@ -123,7 +124,7 @@ func position(from *rowSet, scope []byte) (at engine.ScopePosition, err error) {
 }
 
 // Scan returns an iterator over the keys in a range: see engine.Reader.
-func (r *sourceReader) Scan(rg engine.Range, reverse bool) engine.Iterator {
+func (r *snapshotOrTransactionReader) Scan(rg engine.Range, reverse bool) engine.Iterator {
 	it := &iterator{from: r.from, in: engine.Range{Start: bytes.Clone(rg.Start), End: bytes.Clone(rg.End)},
 		reverse: reverse, page: pageSize}
 	it.rows = r.from.rows().Copy()
@@ -136,7 +137,7 @@ var errReverse = errors.New("a backward iterator cannot seek")
 // iterator iterates over the state in which it was created. It takes an exchange for its first page and for
 // each further page.
 type iterator struct {
-	from    readSource
+	from    snapshotOrTransaction
 	in      engine.Range
 	reverse bool
 	rows    *rowSet

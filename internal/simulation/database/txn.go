@@ -117,7 +117,7 @@ func (a *groupCommitTxn) statement(x Exchange) error {
 
 // txn is the engine.Txn of one Update, whose function runs in a groupCommitTxn.
 type txn struct {
-	sourceReader
+	snapshotOrTransactionReader
 	a      *groupCommitTxn
 	ctx    context.Context
 	size   engine.TxnSize

@@ -371,7 +371,7 @@ func (b *Binder) counts(bl *QueryBlock, q *syntax.Query) {
 	}
 }
 
-func (b *Binder) count(c *syntax.RowCount, code, message string) int64 {
+func (b *Binder) count(c *syntax.RowCountOperand, code, message string) int64 {
 	v := c.Value
 	if c.Param != "" {
 		v = b.PinnedValue(c.Param)

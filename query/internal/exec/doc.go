@@ -10,8 +10,8 @@
 // index has the answer, no documents are read (index_only_*.go). Index entries are only candidates: each
 // document is tested against all conditions again, so no result depends on what is indexed.
 //
-// Rows that a page has made but not returned are kept for the next page as a PageState. A page without one
-// makes them again.
+// Rows that a page has made but not returned are kept for the next page as a StateBetweenPages. A page
+// without one makes them again.
 //
 // The package uses sources (package source) and plans. It must not parse, bind or plan.
 package exec

@@ -160,11 +160,11 @@ func Run(ctx context.Context, p *plan.Plan, sources []source.Source, env eval.En
 	if x.more && x.done.Limit != 0 {
 		x.page.Cursor = x.done.Encode(x.Hash(), x.spans)
 		if x.past != nil && x.Opts.Memory != nil {
-			x.Opts.Memory.Keep(x.page.Cursor, &PageState{hashes: x.past})
+			x.Opts.Memory.Keep(x.page.Cursor, &StateBetweenPages{hashes: x.past})
 			x.past = nil
 		}
 		if x.spilled != nil {
-			x.Opts.Memory.Keep(x.page.Cursor, &PageState{spilled: x.spilled})
+			x.Opts.Memory.Keep(x.page.Cursor, &StateBetweenPages{spilled: x.spilled})
 			x.spilled = nil
 		}
 	}

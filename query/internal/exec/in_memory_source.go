@@ -10,18 +10,18 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// InMemoryObject is a JSON object of a short list that is queried without being stored in a container. Its
-// text is complete: it has only those system properties that are in the text.
-type InMemoryObject struct {
+// UnstoredJSONObject is a JSON object of a short list that is queried without being stored in a container.
+// Its text is complete: it has only those system properties that are in the text.
+type UnstoredJSONObject struct {
 	// greater than 0; ascends along the list and stays the same when other values are added or removed
 	Position uint64
 	Text     []byte
 }
 
 // RunValues makes one page of a query over a list: see Plan.RunValues of package query.
-func RunValues(ctx context.Context, p *plan.Plan, list []InMemoryObject, env eval.Env,
+func RunValues(ctx context.Context, p *plan.Plan, list []UnstoredJSONObject, env eval.Env,
 	o RunOptions) (Page, error) {
-	sources := []source.Source{&inMemorySource{list: list}}
+	sources := []source.Source{&unstoredObjectSource{list: list}}
 	page, err := Run(ctx, p, sources, env, o)
 	if err != nil || page.Cursor == "" {
 		return page, err
@@ -37,11 +37,11 @@ func RunValues(ctx context.Context, p *plan.Plan, list []InMemoryObject, env eva
 	return page, nil
 }
 
-// inMemorySource is a Source over a list, without an index. The rid of a value is its position.
-type inMemorySource struct{ list []InMemoryObject }
+// unstoredObjectSource is a Source over a list, without an index. The rid of a value is its position.
+type unstoredObjectSource struct{ list []UnstoredJSONObject }
 
-func (s *inMemorySource) find(position uint64) (int, bool) {
-	return slices.BinarySearchFunc(s.list, position, func(v InMemoryObject, at uint64) int {
+func (s *unstoredObjectSource) find(position uint64) (int, bool) {
+	return slices.BinarySearchFunc(s.list, position, func(v UnstoredJSONObject, at uint64) int {
 		switch {
 		case v.Position < at:
 			return -1
@@ -53,7 +53,7 @@ func (s *inMemorySource) find(position uint64) (int, bool) {
 }
 
 // Scan iterates over the values whose positions are greater than after.
-func (s *inMemorySource) Scan(after uint64) source.DocumentIterator {
+func (s *unstoredObjectSource) Scan(after uint64) source.DocumentIterator {
 	i, found := s.find(after)
 	if found {
 		i++
@@ -62,7 +62,7 @@ func (s *inMemorySource) Scan(after uint64) source.DocumentIterator {
 }
 
 // Fetch returns the value at a position, or false if there is none.
-func (s *inMemorySource) Fetch(rid uint64) (source.Document, bool, error) {
+func (s *unstoredObjectSource) Fetch(rid uint64) (source.Document, bool, error) {
 	i, found := s.find(rid)
 	if !found {
 		return nil, false, nil
@@ -71,15 +71,17 @@ func (s *inMemorySource) Fetch(rid uint64) (source.Document, bool, error) {
 }
 
 // Postings returns no rids, because a list has no index.
-func (s *inMemorySource) Postings([]byte) source.PostingIterator { return &SortedRIDListIterator{} }
+func (s *unstoredObjectSource) Postings([]byte) source.PostingIterator {
+	return &SortedRIDListIterator{}
+}
 
 // Terms returns no entries, because a list has no index.
-func (s *inMemorySource) Terms(_, _ []byte, _ bool) source.IndexEntryIterator {
+func (s *unstoredObjectSource) Terms(_, _ []byte, _ bool) source.IndexEntryIterator {
 	return emptyIndexTerms{}
 }
 
 // Partition returns false, because a list has no partitions.
-func (s *inMemorySource) Partition() (source.PostingIterator, bool) { return nil, false }
+func (s *unstoredObjectSource) Partition() (source.PostingIterator, bool) { return nil, false }
 
 // emptyIndexTerms is an iterator over index entries that returns none, for values in memory, which have no
 // index.
@@ -93,8 +95,8 @@ func (emptyIndexTerms) Close() error  { return nil }
 
 // inMemoryScan iterates over values in memory as if they were the documents of a container: see RunValues.
 type inMemoryScan struct {
-	rest []InMemoryObject
-	at   *InMemoryObject
+	rest []UnstoredJSONObject
+	at   *UnstoredJSONObject
 }
 
 // Next moves to the next value of the list and returns false at the end.
@@ -116,7 +118,7 @@ func (s *inMemoryScan) Err() error { return nil }
 func (s *inMemoryScan) Close() error { return nil }
 
 // inMemoryDocument is a Value as a source.Document.
-type inMemoryDocument struct{ *InMemoryObject }
+type inMemoryDocument struct{ *UnstoredJSONObject }
 
 // Complete marks the value as a source.DocumentIncludingSystemProperties: its text includes its system
 // properties.

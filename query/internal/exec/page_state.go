@@ -2,17 +2,17 @@ package exec
 
 import "github.com/mayflydb/mayfly/query/internal/eval"
 
-// PageState is what one page of a query passes to the next page: the set of rows that a DISTINCT has
+// StateBetweenPages is what one page of a query passes to the next page: the set of rows that a DISTINCT has
 // returned, or rows that were made and not returned. It belongs to one page at a time, which closes it or
 // leaves it to the next page.
-type PageState struct {
+type StateBetweenPages struct {
 	// DISTINCT without a matching ORDER BY: the rows that have been returned; nil: none
 	hashes  *eval.RowHashSet
 	spilled *spilledRows
 }
 
 // Size returns the approximate memory of the state in bytes.
-func (p *PageState) Size() int {
+func (p *StateBetweenPages) Size() int {
 	n := 0
 	if p.hashes != nil {
 		n += p.hashes.Size()
@@ -24,19 +24,19 @@ func (p *PageState) Size() int {
 }
 
 // Close removes the temporary files of the state.
-func (p *PageState) Close() {
+func (p *StateBetweenPages) Close() {
 	if p.hashes != nil {
 		p.hashes.Close()
 	}
 	p.spilled.close()
 }
 
-// PageStateStore stores the PageState of a page until the next page needs it. Its key is the continuation
-// token (cursor) of the page. It may drop and close states at any time; the next page then repeats the work
-// of the pages before it. It must be safe for concurrent use.
+// PageStateStore stores the StateBetweenPages of a page until the next page needs it. Its key is the
+// continuation token (cursor) of the page. It may drop and close states at any time; the next page then
+// repeats the work of the pages before it. It must be safe for concurrent use.
 type PageStateStore interface {
-	Take(cursor string) *PageState // returns the state, which then belongs to the caller; nil: it was dropped
-	Keep(cursor string, g *PageState)
+	Take(cursor string) *StateBetweenPages // the state then belongs to the caller; nil: it was dropped
+	Keep(cursor string, g *StateBetweenPages)
 }
 
 // restoreDistinct loads the set of rows that earlier pages of a DISTINCT have returned. If it was dropped,

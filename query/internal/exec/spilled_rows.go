@@ -98,7 +98,7 @@ func (x *Execution) newSpilled() *spilledRows {
 func (x *Execution) version() (string, bool) {
 	all := binary.BigEndian.AppendUint64(nil, cursor.SpansHash(x.spans))
 	for _, src := range x.sources {
-		one, ok := src.(source.VersionedSource)
+		one, ok := src.(source.StateVersionReporter)
 		if !ok {
 			return "", false
 		}

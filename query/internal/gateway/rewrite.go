@@ -60,7 +60,9 @@ func (g *planBuilder) limit(q *syntax.Query) {
 	q.Offset, q.Limit = count(0), count(most)
 }
 
-func count(n int64) *syntax.RowCount { return &syntax.RowCount{Value: lang.IntegerValue(n)} }
+func count(n int64) *syntax.RowCountOperand {
+	return &syntax.RowCountOperand{Value: lang.IntegerValue(n)}
+}
 
 // orderPlan makes the plan for ORDER BY: rows come with their ORDER BY values.
 func (g *planBuilder) orderPlan() {

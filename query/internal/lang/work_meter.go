@@ -126,7 +126,7 @@ func (m *ResourceLimiter) claim(n int, clause string) {
 	}
 	more := max(n-m.Granted, heldStep)
 	if !m.Request(more) {
-		m.Fail(&queryerror.BusyError{Clause: clause})
+		m.Fail(&queryerror.MemoryUnavailableError{Clause: clause})
 		return
 	}
 	m.Granted += more

@@ -103,8 +103,8 @@ type errorLocation struct {
 	End   int `json:"end"`
 }
 
-// diagnostic is one error in the JSON of the format Located.
-type diagnostic struct {
+// locatedErrorJSON is one error in the JSON of the format Located.
+type locatedErrorJSON struct {
 	Severity string         `json:"severity"`
 	Location *errorLocation `json:"location,omitempty"`
 	Code     any            `json:"code,omitempty"`
@@ -122,12 +122,12 @@ func (e *Error) JSON() string {
 		}
 		body = struct{ Errors []string }{texts}
 	} else {
-		list := make([]diagnostic, len(all))
+		list := make([]locatedErrorJSON, len(all))
 		for i, one := range all {
 			list[i] = one.diagnostic()
 		}
 		body = struct {
-			Errors []diagnostic `json:"errors"`
+			Errors []locatedErrorJSON `json:"errors"`
 		}{list}
 	}
 	text, err := jsondoc.Marshal(body)
@@ -137,8 +137,8 @@ func (e *Error) JSON() string {
 	return string(text)
 }
 
-func (e *Error) diagnostic() diagnostic {
-	d := diagnostic{Severity: "Error", Message: e.Message}
+func (e *Error) diagnostic() locatedErrorJSON {
+	d := locatedErrorJSON{Severity: "Error", Message: e.Message}
 	if e.Line > 0 && e.Number == 0 {
 		d.Location = &errorLocation{e.Start, e.End}
 	}
@@ -183,13 +183,13 @@ func (e *MemoryError) Error() string {
 // Unwrap returns the error of the temporary files.
 func (e *MemoryError) Unwrap() error { return e.Err }
 
-// BusyError reports a query that could not get memory for its intermediate results, since other requests use
-// it. The query may be retried.
-type BusyError struct {
+// MemoryUnavailableError reports a query that could not get memory for its intermediate results, since other
+// requests use it. The query may be retried.
+type MemoryUnavailableError struct {
 	Clause string // the clause that needed the memory
 }
 
-func (e *BusyError) Error() string {
+func (e *MemoryUnavailableError) Error() string {
 	return "Other requests take all the memory that there is for " + e.Clause +
 		" and the like. Please retry after some time."
 }

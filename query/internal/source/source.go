@@ -125,10 +125,10 @@ type DeadDocumentLister interface {
 	Dead(most int) (rids []uint64, ok bool, err error)
 }
 
-// VersionedSource is implemented by a Source that can report whether its documents have changed since the
-// previous page. If they have not, a page may continue with rows that the previous page has made and not
+// StateVersionReporter is implemented by a Source that can report whether its documents have changed since
+// the previous page. If they have not, a page may continue with rows that the previous page has made and not
 // returned.
-type VersionedSource interface {
+type StateVersionReporter interface {
 	// Version returns a string that identifies the state of the live documents of the scope. ok is false if
 	// there is no such string.
 	Version() (version string, ok bool, err error)

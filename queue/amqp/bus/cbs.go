@@ -25,8 +25,8 @@ func (*cbsTokenNode) Detached() {}
 
 // Transfer processes put-token requests and sends their responses. It rejects a message that is not a
 // valid request. It implements amqp.MessageSink.
-func (t *cbsTokenNode) Transfer(ctx context.Context, list []amqp.IncomingMessage) []frame.State {
-	states := make([]frame.State, len(list))
+func (t *cbsTokenNode) Transfer(ctx context.Context, list []amqp.IncomingMessage) []frame.DeliveryState {
+	states := make([]frame.DeliveryState, len(list))
 	for i, in := range list {
 		states[i] = &frame.Accepted{}
 		e := t.c.recording(managementFrame, "put-token", cbsNode)

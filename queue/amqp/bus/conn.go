@@ -29,7 +29,7 @@ type conn struct {
 	grants    []access.GrantedRights
 	links     map[*amqp.Link]requiredRight // the right that each link needs
 	stopTimer func()                       // stops the timer for the first grant to expire; nil: no timer
-	replies   []*responseSource
+	replies   []*responseLinkSource
 	// the last links to $cbs; the key is true for the link on which the client receives
 	tokenLinks   map[bool]*amqp.Link
 	sessions     map[*amqp.Link]*entityMessageSource // receivers

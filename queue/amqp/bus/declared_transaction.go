@@ -109,7 +109,7 @@ type transactionalOperation struct {
 
 // join adds an operation to the transaction named by its state. It returns nil if the state names none. It
 // fails if the operation cannot be part of the transaction.
-func (c *conn) join(state frame.State, p transactionalOperation) (*queue.Transaction, error) {
+func (c *conn) join(state frame.DeliveryState, p transactionalOperation) (*queue.Transaction, error) {
 	part, ok := state.(*frame.Transactional)
 	if !ok {
 		return nil, nil
@@ -146,7 +146,7 @@ func (c *conn) join(state frame.State, p transactionalOperation) (*queue.Transac
 
 // joined returns the state that the client gets for an operation with an outcome. If the state that the
 // client has sent names a transaction, the outcome is wrapped in a Transactional.
-func joined(state, outcome frame.State) frame.State {
+func joined(state, outcome frame.DeliveryState) frame.DeliveryState {
 	if part, ok := state.(*frame.Transactional); ok {
 		return &frame.Transactional{TxnID: part.TxnID, Outcome: outcome}
 	}
@@ -198,8 +198,9 @@ func coordination(payload []byte) (frame.Body, error) {
 
 // Transfer declares and discharges transactions, as the messages request, and returns the outcome of each.
 // It implements amqp.MessageSink.
-func (k *transactionCoordinator) Transfer(ctx context.Context, list []amqp.IncomingMessage) []frame.State {
-	states := make([]frame.State, len(list))
+func (k *transactionCoordinator) Transfer(ctx context.Context,
+	list []amqp.IncomingMessage) []frame.DeliveryState {
+	states := make([]frame.DeliveryState, len(list))
 	for i, in := range list {
 		e := k.c.recording(transferFrame, "coordinate transaction", "")
 		state, err := k.coordinate(ctx, in)
@@ -214,7 +215,7 @@ func (k *transactionCoordinator) Transfer(ctx context.Context, list []amqp.Incom
 
 // coordinate declares or discharges a transaction.
 func (k *transactionCoordinator) coordinate(ctx context.Context,
-	in amqp.IncomingMessage) (frame.State, error) {
+	in amqp.IncomingMessage) (frame.DeliveryState, error) {
 	request, err := coordination(in.Payload)
 	if err != nil {
 		return nil, err
@@ -225,7 +226,7 @@ func (k *transactionCoordinator) coordinate(ctx context.Context,
 	return k.declare(ctx)
 }
 
-func (k *transactionCoordinator) declare(ctx context.Context) (frame.State, error) {
+func (k *transactionCoordinator) declare(ctx context.Context) (frame.DeliveryState, error) {
 	k.c.mu.Lock()
 	defer k.c.mu.Unlock()
 	if n := len(k.c.transactions); n >= maxTransactions || n >= earlyTransactions && !k.c.Authorized() {

@@ -23,7 +23,7 @@ func (c *testClient) coordinate(handle uint32) {
 }
 
 // asks sends a Declare or Discharge to the coordinator and returns its outcome. id is the delivery id.
-func (c *testClient) asks(handle, id uint32, body frame.Body) frame.State {
+func (c *testClient) asks(handle, id uint32, body frame.Body) frame.DeliveryState {
 	c.t.Helper()
 	m := message.New(nil)
 	m.Body = frame.AppendValue([]byte{0, 0x53, sectionValue}, body)
@@ -32,7 +32,7 @@ func (c *testClient) asks(handle, id uint32, body frame.Body) frame.State {
 }
 
 // puts sends a message in the transaction txn and returns its outcome. id is the delivery id.
-func (c *testClient) puts(handle, id uint32, txn []byte, text string) frame.State {
+func (c *testClient) puts(handle, id uint32, txn []byte, text string) frame.DeliveryState {
 	c.t.Helper()
 	c.say(0, &frame.Transfer{Handle: handle, DeliveryID: frame.Some(id), DeliveryTag: []byte{byte(id)},
 		State: &frame.Transactional{TxnID: txn}}, message.New([]byte(text)).AppendBare(nil)...)
@@ -55,7 +55,7 @@ func TestTransactions(t *testing.T) {
 		}
 		return d.TxnID
 	}
-	inside := func(s frame.State, txn []byte) {
+	inside := func(s frame.DeliveryState, txn []byte) {
 		t.Helper()
 		if p, ok := s.(*frame.Transactional); !ok || string(p.TxnID) != string(txn) ||
 			!isState[*frame.Accepted](p.Outcome) {
@@ -100,7 +100,7 @@ func TestTransactions(t *testing.T) {
 }
 
 // outcome waits for the outcome of the delivery that the client has sent with this id.
-func (c *testClient) outcome(id uint32) frame.State {
+func (c *testClient) outcome(id uint32) frame.DeliveryState {
 	c.t.Helper()
 	for {
 		if d := await[*frame.Disposition](c); d.Receiver && id-d.First <= d.Last.Or(d.First)-d.First {

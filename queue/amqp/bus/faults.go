@@ -60,8 +60,8 @@ func (c *conn) detached(hit *inject.MatchedFault, path string) *frame.Error {
 
 // withFaults runs an operation, with the fault that applies before or after it. lose is called if the fault
 // is the loss of a lock. rule is the id of the fault rule that applied; "": none.
-func (c *conn) withFaults(op inject.OperationKind, l *amqp.Link, path string, do func() frame.State,
-	lose func()) (state frame.State, rule string) {
+func (c *conn) withFaults(op inject.OperationKind, l *amqp.Link, path string, do func() frame.DeliveryState,
+	lose func()) (state frame.DeliveryState, rule string) {
 	hit, now := c.meet(op, path)
 	if now {
 		if hit.Fault == inject.LockLost {

@@ -31,8 +31,9 @@ func (n *managementEndpoint) Detached() { n.c.forget(n.link) }
 
 // Transfer carries out management requests, sends their responses, and returns the outcome of each request
 // message. It implements amqp.MessageSink.
-func (n *managementEndpoint) Transfer(ctx context.Context, list []amqp.IncomingMessage) []frame.State {
-	states := make([]frame.State, len(list))
+func (n *managementEndpoint) Transfer(ctx context.Context,
+	list []amqp.IncomingMessage) []frame.DeliveryState {
+	states := make([]frame.DeliveryState, len(list))
 	for i, in := range list {
 		done, err := n.take(ctx, in)
 		switch {
@@ -54,7 +55,7 @@ type managementRequest struct {
 	ctx   context.Context
 	m     *message.Message
 	body  wire.Map
-	state frame.State // state of the transaction; nil: none
+	state frame.DeliveryState // state of the transaction; nil: none
 
 	rule           string // id of the fault rule that applied; "": none
 	faultOperation inject.OperationKind
@@ -178,9 +179,9 @@ func (r *managementRequest) run() (managementResponse, error) {
 	}
 	end := r.c.observing(name, r.at.String(), 0)
 	done, err := op.do(r)
-	var states []frame.State
+	var states []frame.DeliveryState
 	if err != nil {
-		states = []frame.State{&frame.Rejected{Error: &frame.Error{
+		states = []frame.DeliveryState{&frame.Rejected{Error: &frame.Error{
 			Condition: failureOf(entity.ErrorCodeOf(err)).condition}}}
 	}
 	end(states)

@@ -18,7 +18,7 @@ type managementClient struct {
 	reply string
 	id    uint32
 
-	state frame.State // of a transaction
+	state frame.DeliveryState // of a transaction
 }
 
 // manage attaches the two links to an entity's $management node: handle to receive, and handle+1 to send.

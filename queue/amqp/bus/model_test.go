@@ -172,7 +172,7 @@ func (p *transactionModelRun) newModelClient(number int) *modelClient {
 }
 
 // transmit sends a transfer and returns its delivery id.
-func (k *modelClient) transmit(handle uint16, state frame.State, payload []byte) uint32 {
+func (k *modelClient) transmit(handle uint16, state frame.DeliveryState, payload []byte) uint32 {
 	channel := k.channel(handle)
 	id := k.next[channel]
 	k.next[channel]++

@@ -21,15 +21,15 @@ type ObservedMessageOperation struct {
 
 // observing begins to measure an operation on messages, for Options.Observe and the log. The caller calls
 // end with the states that were sent to the client.
-func (c *conn) observing(operation, path string, messages int) (end func([]frame.State)) {
+func (c *conn) observing(operation, path string, messages int) (end func([]frame.DeliveryState)) {
 	log := c.bus.o.Logger
 	debug := messages > 0 && log.Enabled(c.ctx, slog.LevelDebug) // manage.go logs requests in more detail
 	if c.bus.o.Observe == nil && !debug {
-		return func([]frame.State) {}
+		return func([]frame.DeliveryState) {}
 	}
 	o := ObservedMessageOperation{Operation: operation, Entity: path, Messages: messages,
 		Began: c.bus.o.Wall.Now()}
-	return func(states []frame.State) {
+	return func(states []frame.DeliveryState) {
 		o.Ended = c.bus.o.Wall.Now()
 		why := ""
 		for _, s := range states {

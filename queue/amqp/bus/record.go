@@ -46,7 +46,7 @@ func (c *conn) record(e *requestlog.Entry, failed *frame.Error) {
 
 // recordEach adds one log entry for each state: a copy of e that complete has filled in. The log keeps no
 // reference to e.
-func (c *conn) recordEach(e *requestlog.Entry, states []frame.State, complete func(i int,
+func (c *conn) recordEach(e *requestlog.Entry, states []frame.DeliveryState, complete func(i int,
 	e *requestlog.Entry)) {
 	if e == nil {
 		return
@@ -60,7 +60,7 @@ func (c *conn) recordEach(e *requestlog.Entry, states []frame.State, complete fu
 }
 
 // refusalOf returns the error of a rejected state, or nil for other states.
-func refusalOf(state frame.State) *frame.Error {
+func refusalOf(state frame.DeliveryState) *frame.Error {
 	if r, ok := state.(*frame.Rejected); ok {
 		return r.Error
 	}
@@ -134,7 +134,7 @@ func clientOf(p *amqp.ClientInfo) string {
 }
 
 // settleName returns the name that a settlement has in the log of requests, and its operation in fault rules.
-func settleName(state frame.State) (name string, op inject.OperationKind) {
+func settleName(state frame.DeliveryState) (name string, op inject.OperationKind) {
 	if part, inTransaction := state.(*frame.Transactional); inTransaction {
 		state = part.Outcome
 	}

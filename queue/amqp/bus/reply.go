@@ -25,9 +25,9 @@ const (
 	earlyReplyBytes = 16 << 10
 )
 
-// responseSource is the source of a link on which a client receives the responses to its requests to $cbs or
-// a $management node.
-type responseSource struct {
+// responseLinkSource is the source of a link on which a client receives the responses to its requests to $cbs
+// or a $management node.
+type responseLinkSource struct {
 	c       *conn
 	link    *amqp.Link
 	node    string // the node to which the requests are sent
@@ -42,8 +42,8 @@ type responseSource struct {
 }
 
 // newReplies creates the node of a link on which a client receives responses.
-func (c *conn) newReplies(l *amqp.Link, a *frame.Attach, node string) *responseSource {
-	r := &responseSource{c: c, link: l, node: node, settled: a.SndSettleMode == frame.SenderSettled,
+func (c *conn) newReplies(l *amqp.Link, a *frame.Attach, node string) *responseLinkSource {
+	r := &responseLinkSource{c: c, link: l, node: node, settled: a.SndSettleMode == frame.SenderSettled,
 		ready: make(chan struct{}, 1)}
 	if t, ok := a.Target.(*frame.Target); ok {
 		r.target = t.Address
@@ -56,16 +56,17 @@ func (c *conn) newReplies(l *amqp.Link, a *frame.Attach, node string) *responseS
 
 // Detached is called when the link has ended, and removes the link from those that can get responses. It
 // implements amqp.MessageSource.
-func (r *responseSource) Detached() {
+func (r *responseLinkSource) Detached() {
 	r.c.forget(r.link)
 	r.c.mu.Lock()
 	defer r.c.mu.Unlock()
-	r.c.replies = slices.DeleteFunc(r.c.replies, func(o *responseSource) bool { return o == r })
+	r.c.replies = slices.DeleteFunc(r.c.replies, func(o *responseLinkSource) bool { return o == r })
 }
 
 // Receive returns up to max responses that are waiting for the link. If there are none and wait is set, it
 // waits for one until ctx ends. It implements amqp.MessageSource.
-func (r *responseSource) Receive(ctx context.Context, max int, wait bool) ([]amqp.OutgoingMessage, error) {
+func (r *responseLinkSource) Receive(ctx context.Context, max int,
+	wait bool) ([]amqp.OutgoingMessage, error) {
 	for {
 		r.mu.Lock()
 		n := min(max, len(r.list))
@@ -92,7 +93,7 @@ func (r *responseSource) Receive(ctx context.Context, max int, wait bool) ([]amq
 }
 
 // push adds a response. It returns false if too many are waiting.
-func (r *responseSource) push(payload []byte) bool {
+func (r *responseLinkSource) push(payload []byte) bool {
 	if !r.c.Authorized() && r.c.waitingReplies() > earlyReplyBytes {
 		return false
 	}
@@ -124,7 +125,7 @@ func (c *conn) waitingReplies() (size int) {
 
 // Release puts responses that were not sent to the client back to the front of those that are waiting. It
 // implements amqp.MessageSource.
-func (r *responseSource) Release(list []amqp.OutgoingMessage) {
+func (r *responseLinkSource) Release(list []amqp.OutgoingMessage) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var again [][]byte
@@ -136,8 +137,8 @@ func (r *responseSource) Release(list []amqp.OutgoingMessage) {
 }
 
 // Settle implements amqp.MessageSource. Every settlement of a response is accepted.
-func (r *responseSource) Settle(_ context.Context, list []amqp.Settlement) []frame.State {
-	states := make([]frame.State, len(list))
+func (r *responseLinkSource) Settle(_ context.Context, list []amqp.Settlement) []frame.DeliveryState {
+	states := make([]frame.DeliveryState, len(list))
 	for i := range list {
 		states[i] = &frame.Accepted{}
 	}
@@ -147,10 +148,10 @@ func (r *responseSource) Settle(_ context.Context, list []amqp.Settlement) []fra
 // replyTo returns the link for the response to a request. It considers the links of the same session that
 // receive from the node of the request. It chooses the link whose target is the reply address, else the
 // link whose name is that address, else the only link.
-func (c *conn) replyTo(request *amqp.Link, node, address string) (*responseSource, error) {
+func (c *conn) replyTo(request *amqp.Link, node, address string) (*responseLinkSource, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var byName, only *responseSource
+	var byName, only *responseLinkSource
 	count := 0
 	for _, r := range c.replies {
 		if r.node != node || r.link.Session() != request.Session() {

@@ -94,7 +94,7 @@ func (s *entityMessageSink) Detached() { s.c.forget(s.link) }
 // Transfer implements amqp.MessageSink. It stores all messages in one transaction. If one of them is refused,
 // it stores each transfer in a transaction of its own, so that one failure does not affect the others.
 func (s *entityMessageSink) Transfer(ctx context.Context,
-	list []amqp.IncomingMessage) (states []frame.State) {
+	list []amqp.IncomingMessage) (states []frame.DeliveryState) {
 	end := s.c.observing("send", s.address, len(list))
 	rules := make([]string, len(list))
 	e := s.c.recording(transferFrame, "send", s.address)
@@ -107,9 +107,9 @@ func (s *entityMessageSink) Transfer(ctx context.Context,
 	if !s.c.bus.o.Faults.Armed() {
 		return s.transfer(ctx, list)
 	}
-	states = make([]frame.State, len(list))
+	states = make([]frame.DeliveryState, len(list))
 	for i := range list { // one by one, so that a fault rule applies to each message separately
-		states[i], rules[i] = s.c.withFaults(inject.Send, s.link, s.address, func() frame.State {
+		states[i], rules[i] = s.c.withFaults(inject.Send, s.link, s.address, func() frame.DeliveryState {
 			return s.transfer(ctx, list[i:i+1])[0]
 		}, func() {})
 	}
@@ -118,8 +118,8 @@ func (s *entityMessageSink) Transfer(ctx context.Context,
 
 // transfer stores all messages in one transaction. If one of them is refused, it stores each transfer in a
 // transaction of its own. It ignores fault rules.
-func (s *entityMessageSink) transfer(ctx context.Context, list []amqp.IncomingMessage) []frame.State {
-	states := make([]frame.State, len(list))
+func (s *entityMessageSink) transfer(ctx context.Context, list []amqp.IncomingMessage) []frame.DeliveryState {
+	states := make([]frame.DeliveryState, len(list))
 	parsed := make([][]*message.Message, len(list))
 	var all []*message.Message
 	together := len(list) > 1
@@ -160,7 +160,7 @@ func mayBeStored(err error) bool {
 }
 
 // stateAfter returns the state of a transfer whose send has returned err.
-func (s *entityMessageSink) stateAfter(err error) frame.State {
+func (s *entityMessageSink) stateAfter(err error) frame.DeliveryState {
 	if err != nil {
 		return s.rejected(err)
 	}
@@ -182,7 +182,7 @@ func (s *entityMessageSink) parse(in amqp.IncomingMessage) ([]*message.Message, 
 
 // store stores the messages of one transfer.
 func (s *entityMessageSink) store(ctx context.Context, list []*message.Message,
-	state frame.State) frame.State {
+	state frame.DeliveryState) frame.DeliveryState {
 	tx, err := s.c.join(state, s.participant(list))
 	if err != nil {
 		return s.rejected(err)
@@ -217,6 +217,6 @@ func (s *entityMessageSink) participant(list []*message.Message) transactionalOp
 	return p
 }
 
-func (s *entityMessageSink) rejected(err error) frame.State {
+func (s *entityMessageSink) rejected(err error) frame.DeliveryState {
 	return &frame.Rejected{Error: s.c.asError(err, s.address)}
 }

@@ -21,12 +21,12 @@ const (
 
 // Settle settles deliveries by the states that the client has sent, and returns the outcome of each. It
 // implements amqp.MessageSource.
-func (n *entityMessageSource) Settle(ctx context.Context, list []amqp.Settlement) []frame.State {
+func (n *entityMessageSource) Settle(ctx context.Context, list []amqp.Settlement) []frame.DeliveryState {
 	if err := n.r.Err(); entity.ErrorCodeOf(err) == entity.CodeSessionLockLost {
 		// first, since SDKs lock the session again after the detach
 		n.link.Detach(n.c.asError(err, n.at.String()))
 	}
-	states := make([]frame.State, len(list))
+	states := make([]frame.DeliveryState, len(list))
 	rules := make([]string, len(list))
 	end := n.c.observing("settle", n.at.String(), len(list))
 	e := n.c.recording(dispositionFrame, "", n.at.String())
@@ -49,7 +49,8 @@ func (n *entityMessageSource) Settle(ctx context.Context, list []amqp.Settlement
 
 // settleAll settles messages together, except those that a transaction will settle. It sets the state of
 // each.
-func (n *entityMessageSource) settleAll(ctx context.Context, list []amqp.Settlement, states []frame.State) {
+func (n *entityMessageSource) settleAll(ctx context.Context, list []amqp.Settlement,
+	states []frame.DeliveryState) {
 	at := make([]int, 0, len(list)) // indexes of those that are settled together
 	tokens := make([]message.UUID, 0, len(list))
 	wanted := make([]queue.Settlement, 0, len(list))
@@ -77,7 +78,8 @@ func (n *entityMessageSource) settleAll(ctx context.Context, list []amqp.Settlem
 
 // settle settles one message. It returns the client's state if the settlement succeeds, and a rejection
 // otherwise. rule is the id of the fault rule that applied; "": none.
-func (n *entityMessageSource) settle(ctx context.Context, s amqp.Settlement) (told frame.State, rule string) {
+func (n *entityMessageSource) settle(ctx context.Context,
+	s amqp.Settlement) (told frame.DeliveryState, rule string) {
 	token, ok := tokenOf(s.Tag)
 	tx, err := n.c.join(s.State, transactionalOperation{link: n.link, at: n.at,
 		partition: func() (string, error) { return n.c.queues.LockedPartition(ctx, n.at, token) }})
@@ -95,7 +97,7 @@ func (n *entityMessageSource) settle(ctx context.Context, s amqp.Settlement) (to
 	case !ok || n.mode == queue.ReceiveAndDelete:
 		return answer, "" // it was settled when it was sent
 	}
-	settle := func() frame.State {
+	settle := func() frame.DeliveryState {
 		if err := n.c.queues.Settle(ctx, n.at, token, wanted, tx); err != nil {
 			return n.rejected(err)
 		}
@@ -112,7 +114,7 @@ func (n *entityMessageSource) settle(ctx context.Context, s amqp.Settlement) (to
 // happened or may succeed later: rejected then detaches the link, and the client receives no outcome. A
 // client treats a delivery whose settlement was rejected as settled: if the Go SDK tries again after such an
 // error, it reports success without a request to the server.
-func (n *entityMessageSource) rejected(err error) frame.State {
+func (n *entityMessageSource) rejected(err error) frame.DeliveryState {
 	answer := n.c.asError(err, n.at.String())
 	if own := (*entity.Error)(nil); errors.As(err, &own) {
 		switch own.Code {
@@ -124,7 +126,7 @@ func (n *entityMessageSource) rejected(err error) frame.State {
 }
 
 // settlementOf returns the settlement that a state requests, and the state that confirms it.
-func settlementOf(state frame.State) (s queue.Settlement, answer frame.State, err error) {
+func settlementOf(state frame.DeliveryState) (s queue.Settlement, answer frame.DeliveryState, err error) {
 	switch state := state.(type) {
 	case *frame.Accepted:
 		return queue.Settlement{Outcome: queue.Complete}, state, nil

@@ -11,7 +11,7 @@ import (
 )
 
 // settles sends a state for the delivery with this id and returns the state with which the server answers.
-func (c *testClient) settles(id uint32, s frame.State) frame.State {
+func (c *testClient) settles(id uint32, s frame.DeliveryState) frame.DeliveryState {
 	c.t.Helper()
 	c.say(0, &frame.Disposition{Receiver: true, First: id, Last: frame.Some(id), State: s})
 	d := await[*frame.Disposition](c)
@@ -23,7 +23,7 @@ func (c *testClient) settles(id uint32, s frame.State) frame.State {
 }
 
 // refused fails the test unless s is a rejection with this error condition.
-func refused(t *testing.T, s frame.State, condition wire.Symbol) {
+func refused(t *testing.T, s frame.DeliveryState, condition wire.Symbol) {
 	t.Helper()
 	if r, ok := s.(*frame.Rejected); !ok || r.Error == nil || r.Error.Condition != condition {
 		t.Errorf("the state is %+v, not a rejection by %s", s, condition)

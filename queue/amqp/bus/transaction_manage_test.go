@@ -253,7 +253,7 @@ func TestTransactionsOverPartitions(t *testing.T) {
 	c.coordinate(2)
 	id := uint32(0)
 	next := func() uint32 { id++; return id }
-	send := func(state frame.State, m *message.Message) frame.State {
+	send := func(state frame.DeliveryState, m *message.Message) frame.DeliveryState {
 		t.Helper()
 		n := next()
 		c.say(0, &frame.Transfer{Handle: 1, DeliveryID: frame.Some(n), DeliveryTag: []byte{byte(n)},

@@ -87,7 +87,7 @@ func TestLargeMessage(t *testing.T) {
 	}
 }
 
-func isState[S frame.State](s frame.State) bool { _, ok := s.(S); return ok }
+func isState[S frame.DeliveryState](s frame.DeliveryState) bool { _, ok := s.(S); return ok }
 
 // TestAbortedAndMalformedTransfers checks that messages that are aborted, too large or malformed are not
 // stored, and that messages sent as settled get no outcome.

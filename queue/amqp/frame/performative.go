@@ -149,7 +149,7 @@ type Transfer struct {
 	Settled       bool
 	More          bool
 	RcvSettleMode OptionalNumber
-	State         State // nil: none
+	State         DeliveryState // nil: none
 	Resume        bool
 	Aborted       bool
 	Batchable     bool
@@ -188,7 +188,7 @@ type Disposition struct {
 	First     uint32
 	Last      OptionalNumber // absent: First
 	Settled   bool
-	State     State // nil: none
+	State     DeliveryState // nil: none
 	Batchable bool
 }
 

@@ -16,9 +16,9 @@ const (
 	descTransactional = 0x34
 )
 
-// State is the state of a delivery: *Received, *Accepted, *Rejected, *Released, *Modified, *Declared,
+// DeliveryState is the state of a delivery: *Received, *Accepted, *Rejected, *Released, *Modified, *Declared,
 // *Transactional.
-type State interface {
+type DeliveryState interface {
 	Body
 	state()
 }
@@ -52,7 +52,7 @@ type Declared struct{ TxnID []byte }
 // Transactional is a state that takes effect with a transaction.
 type Transactional struct {
 	TxnID   []byte
-	Outcome State // nil: none
+	Outcome DeliveryState // nil: none
 }
 
 func (*Received) state()      {}
@@ -89,7 +89,7 @@ func (t *Transactional) fields(l *fieldListEncoder) {
 	l.body(t.Outcome, t.Outcome != nil)
 }
 
-func readState(f *wire.FieldReader) State {
+func readState(f *wire.FieldReader) DeliveryState {
 	raw := f.Raw()
 	if raw == nil {
 		return nil
@@ -101,13 +101,13 @@ func readState(f *wire.FieldReader) State {
 
 // parseState decodes a state. A Transactional cannot contain another Transactional: outer is false for the
 // state in a Transactional.
-func parseState(raw []byte, outer bool) (State, error) {
+func parseState(raw []byte, outer bool) (DeliveryState, error) {
 	code, value, err := described(raw)
 	if err != nil {
 		return nil, err
 	}
 	f := wire.ReadFields(value, "a state")
-	var s State
+	var s DeliveryState
 	switch code {
 	case descReceived:
 		s = &Received{Section: f.Uint32(0), Offset: f.Uint64(0)}

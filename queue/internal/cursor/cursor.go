@@ -8,11 +8,11 @@ import (
 // the cursor goes back to the lowest of them.
 const maxReturned = 1024
 
-// Cursor is the position up to which the active messages of a store, or of a session, have been handed out.
-// Each message with a number below next is claimed (handed out, for example), has expired, or is listed in
-// returned because it has become available again. So a receive begins at next, and does not read all locked
-// messages.
-type Cursor struct {
+// ReceivePosition is the position up to which the active messages of a store, or of a session, have been
+// handed out. Each message with a number below next is claimed (handed out, for example), has expired, or is
+// listed in returned because it has become available again. So a receive begins at next, and does not read
+// all locked messages.
+type ReceivePosition struct {
 	next     int64
 	returned sequenceNumberHeap
 	// generation is incremented by Release and Restart. A receive that began before such a call must not
@@ -22,7 +22,7 @@ type Cursor struct {
 }
 
 // Release records that a message has become available to receivers again.
-func (p *Cursor) Release(seq int64) {
+func (p *ReceivePosition) Release(seq int64) {
 	p.generation++
 	if seq >= p.next {
 		return
@@ -34,14 +34,14 @@ func (p *Cursor) Release(seq int64) {
 }
 
 // Restart moves the position back to the first message of the store or session.
-func (p *Cursor) Restart() {
+func (p *ReceivePosition) Restart() {
 	p.generation++
 	p.next, p.returned = 0, nil
 }
 
 // Advance moves the position to the message after the sequence number behind. moves is the count that
 // Position has returned; if Release or Restart was called since then, Advance does nothing.
-func (p *Cursor) Advance(behind int64, moves uint64) {
+func (p *ReceivePosition) Advance(behind int64, moves uint64) {
 	if p.generation == moves {
 		p.next = max(p.next, behind+1)
 	}
@@ -73,11 +73,11 @@ func (n *sequenceNumberHeap) Pop() any {
 // Position returns the lowest sequence number that may not have been handed out. moves counts the calls of
 // Release and Restart; the caller passes it to Advance, which does nothing if one of them was called since
 // then.
-func (p *Cursor) Position() (next int64, moves uint64) { return p.next, p.generation }
+func (p *ReceivePosition) Position() (next int64, moves uint64) { return p.next, p.generation }
 
 // PopReturned removes and returns the lowest sequence number among the messages that were already passed and
 // have become available again. ok is false if there are none.
-func (p *Cursor) PopReturned() (seq int64, ok bool) {
+func (p *ReceivePosition) PopReturned() (seq int64, ok bool) {
 	if len(p.returned) == 0 {
 		return 0, false
 	}

@@ -7,7 +7,7 @@ import (
 // TestCursorAfterRelease checks that a Cursor does not advance past a message that became available again
 // during the receive, and that it goes back to the lowest one if there are too many of them to be listed.
 func TestCursorAfterRelease(t *testing.T) {
-	var p Cursor
+	var p ReceivePosition
 	p.Advance(10, p.generation)
 	before := p.generation
 	p.Release(15) // comes while somebody looks, and is not among what he sees

@@ -8,8 +8,9 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// LockSet holds the locks of some messages and sessions. A message or session without a lock is not in it.
-type LockSet struct {
+// MessageAndSessionLocks holds the locks of some messages and sessions. A message or session without a lock
+// is not in it.
+type MessageAndSessionLocks struct {
 	Sessions map[string]layout.Lock
 	Messages map[int64]int64 // the millisecond at which the lock of a message ends
 }
@@ -50,8 +51,9 @@ func (s *MessageStore) LockedNumbers(r engine.Reader) (map[int64]bool, error) {
 
 // StoredLocks returns the stored locks of sessions and of messages. If a message is locked together with its
 // session, its lock ends when that of the session does.
-func (s *MessageStore) StoredLocks(r engine.Reader, sessions []string, messages []int64) (LockSet, error) {
-	found := LockSet{Sessions: make(map[string]layout.Lock), Messages: make(map[int64]int64)}
+func (s *MessageStore) StoredLocks(r engine.Reader, sessions []string,
+	messages []int64) (MessageAndSessionLocks, error) {
+	found := MessageAndSessionLocks{Sessions: make(map[string]layout.Lock), Messages: make(map[int64]int64)}
 	var keys [][]byte
 	for _, seq := range messages {
 		keys = append(keys, s.Keys.Key(layout.FamilyLock, seq))

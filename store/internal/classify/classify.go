@@ -158,8 +158,8 @@ func queryError(err error) *fault.Error {
 	var cursor *query.CursorError
 	var memory *query.MemoryError
 	var match *query.RegexTimeoutError
-	var late *query.TimeError
-	var busy *query.BusyError
+	var late *query.TimeLimitError
+	var busy *query.MemoryUnavailableError
 	switch {
 	case errors.As(err, &busy):
 		return &fault.Error{Code: fault.CodeThrottled, Message: err.Error(),

@@ -119,7 +119,7 @@ func TestCurrent(t *testing.T) {
 }
 
 func TestLatestMoments(t *testing.T) {
-	var m container.LatestMoments
+	var m container.LatestEventMoments
 	if last := m.Latest(""); !last.At.IsZero() {
 		t.Errorf("there is a moment: %v", last)
 	}

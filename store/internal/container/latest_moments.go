@@ -37,16 +37,16 @@ var markTexts = [markCount]string{
 	"a database, a user, a permission, a script or a throughput was changed",
 }
 
-// LatestMoments are the latest stored moment of each kind, in seconds since 1970.
-type LatestMoments [markCount]atomic.Int64
+// LatestEventMoments are the latest stored moment of each kind, in seconds since 1970.
+type LatestEventMoments [markCount]atomic.Int64
 
 // Raise makes t, in seconds since 1970, the latest moment of kind k, unless a later one is recorded. An event
 // of that kind has been stored with t.
-func (m *LatestMoments) Raise(k ClockSetBackLimitKind, t int64) { Raise(&m[k], t) }
+func (m *LatestEventMoments) Raise(k ClockSetBackLimitKind, t int64) { Raise(&m[k], t) }
 
 // Latest returns the latest of the moments, with a description of its event in words. where, a phrase that
 // names the container, is appended to the description.
-func (m *LatestMoments) Latest(where string) (last host.StoredMoment) {
+func (m *LatestEventMoments) Latest(where string) (last host.StoredMoment) {
 	for i := range m {
 		if at := m[i].Load(); at > 0 && time.Unix(at, 0).After(last.At) {
 			last = host.StoredMoment{At: time.Unix(at, 0), What: markTexts[i] + where}

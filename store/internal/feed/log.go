@@ -13,7 +13,7 @@ import (
 
 // Expiration is one entry of a container's log of expiries.
 type Expiration struct {
-	Key value.Key
+	Key value.ItemKey
 	// ExpiredAt is the second from which on the item was expired, since 1970. If the container's default
 	// time to live was changed after the item expired and before the reaper found it, ExpiredAt may be
 	// the second of that change.
@@ -69,10 +69,10 @@ func KeepsLog(state *view.ContainerState) error {
 
 // ExpiryLogReader fills one page of the log of expiries.
 type ExpiryLogReader struct {
-	Owner  value.ContainerPropertySource // owner of the items
-	Ranges []*view.PartitionRange        // the container's ranges
-	At     []uint64                      // for each range: the sequence of the last entry read; Fill advances it
-	Share  int                           // maximum number of entries of one range, so that none fills it
+	Owner  value.ContainerStateProvider // owner of the items
+	Ranges []*view.PartitionRange       // the container's ranges
+	At     []uint64                     // by range: the sequence of the last entry read; Fill advances it
+	Share  int                          // maximum number of entries of one range, so that none fills it
 	Page   ExpiryLogPage
 
 	bytes int
@@ -123,7 +123,7 @@ func (r *ExpiryLogReader) add(src *scan.Source, seq layout.WriteSequence, e *lay
 	item := imageItem(r.Owner, &e.AllVersionsFeedEntry, e.Previous)
 	r.bytes += len(item.Body())
 	r.Page.Expirations = append(r.Page.Expirations, Expiration{
-		Key: value.Key{Partition: key, ID: e.ID}, ExpiredAt: e.At, Item: item,
+		Key: value.ItemKey{Partition: key, ID: e.ID}, ExpiredAt: e.At, Item: item,
 		Range: src.Range.ID, LSN: e.Last.LSN(), Sequence: uint64(seq),
 		Position: FormatPositions(r.Ranges, r.At),
 	})

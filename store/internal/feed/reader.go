@@ -85,7 +85,7 @@ type ChangesPage struct {
 
 // Reader fills one page of a change feed, range after range.
 type Reader struct {
-	Owner value.ContainerPropertySource // owner of the items
+	Owner value.ContainerStateProvider // owner of the items
 	Mode  FeedMode
 	Start StartPosition
 	Limit int // maximum number of changes per page

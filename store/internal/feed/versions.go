@@ -27,7 +27,7 @@ type Change struct {
 	PreviousLSN uint64
 	Previous    *value.Item
 	// Key is the key of the item that was deleted or has expired.
-	Key value.Key
+	Key value.ItemKey
 
 	def *definition.PartitionKeyDefinition
 }
@@ -163,7 +163,7 @@ func (f *Reader) addVersion(state *view.ContainerState, seq layout.WriteSequence
 		if err != nil {
 			return err
 		}
-		ch.Key = value.Key{Partition: key, ID: v.ID}
+		ch.Key = value.ItemKey{Partition: key, ID: v.ID}
 	} else {
 		ch.Item = imageItem(f.Owner, v,
 			layout.PreviousImage{Range: v.Range, Sequence: seq, TS: v.WrittenAt(), Body: v.Body})
@@ -189,7 +189,7 @@ func showsPrevious(spec *definition.ContainerSpec, kind uint8) bool {
 
 // imageItem converts i, one of the two versions of an item in the feed entry v, to an Item of the container
 // of.
-func imageItem(of value.ContainerPropertySource, v *layout.AllVersionsFeedEntry,
+func imageItem(of value.ContainerStateProvider, v *layout.AllVersionsFeedEntry,
 	i layout.PreviousImage) value.Item {
 	head := layout.ItemHeader{Range: i.Range, Sequence: i.Sequence, EPK: bytes.Clone(v.EPK)}
 	head.Life.TS = i.TS

@@ -13,9 +13,9 @@ import (
 
 // LastViolatingWrite is the last write that broke a lint rule.
 type LastViolatingWrite struct {
-	Key value.Key   // key of the item
-	TTL ttl.Seconds // the item's own; ttl.Absent: it has none
-	At  int64       // _ts of the item
+	Key value.ItemKey // key of the item
+	TTL ttl.Seconds   // the item's own; ttl.Absent: it has none
+	At  int64         // _ts of the item
 }
 
 // ViolationCount is the number of writes since Open that broke one lint rule.

@@ -32,11 +32,11 @@ type scriptVersion struct{ rid, etag, id string }
 // LimitViolationCounters counts the violations of limits by the scripts of a container.
 type LimitViolationCounters struct {
 	mu sync.Mutex
-	of map[string]scriptViolationCount // keyed by rid
+	of map[string]scriptLimitViolationCount // keyed by rid
 }
 
-// scriptViolationCount is the violation count of a version of a script.
-type scriptViolationCount struct {
+// scriptLimitViolationCount is the violation count of a version of a script.
+type scriptLimitViolationCount struct {
 	etag  string
 	count int
 }
@@ -78,10 +78,10 @@ func (o *LimitViolationCounters) note(v scriptVersion, took, limit time.Duration
 		delete(o.of, v.rid)
 		return
 	case now.etag != v.etag:
-		now = scriptViolationCount{etag: v.etag}
+		now = scriptLimitViolationCount{etag: v.etag}
 	}
 	if o.of == nil || len(o.of) >= maxViolators {
-		o.of = make(map[string]scriptViolationCount)
+		o.of = make(map[string]scriptLimitViolationCount)
 	}
 	now.count += count
 	o.of[v.rid] = now

@@ -50,7 +50,7 @@ var (
 	_ query.ContainerWideDocumentFinder = (*Source)(nil)
 	_ query.DeadDocumentLister          = (*Source)(nil)
 
-	_ query.VersionedSource = (*Source)(nil)
+	_ query.StateVersionReporter = (*Source)(nil)
 
 	_ query.ScopePartitionKeyReporter = (*Source)(nil)
 
@@ -94,12 +94,12 @@ func NewRow(of *view.ContainerIdentity, rid uint64, head layout.ItemHeader, body
 }
 
 // Borrow returns the row as an item that is valid until the next row is read.
-func (r *Row) Borrow(of value.ContainerPropertySource) value.Item {
+func (r *Row) Borrow(of value.ContainerStateProvider) value.Item {
 	return value.NewItem(of, r.rid, r.head, r.body, "")
 }
 
 // Item returns a copy of the row as an item that stays valid after the snapshot is closed.
-func (r *Row) Item(of value.ContainerPropertySource) value.Item {
+func (r *Row) Item(of value.ContainerStateProvider) value.Item {
 	return r.Borrow(of).Clone()
 }
 

@@ -19,7 +19,7 @@ import (
 type Container struct {
 	Keys     view.ItemKeyBuilder
 	Identity view.ContainerIdentity
-	Items    value.ContainerPropertySource // of the items in results
+	Items    value.ContainerStateProvider // of the items in results
 	Host     StoreCallbacks
 
 	PreviousImage bool // the feed of all versions has the version before an expiry

@@ -9,16 +9,16 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// ContainerPropertySource gives an item the properties of its container: the identity, which never changes,
+// ContainerStateProvider gives an item the properties of its container: the identity, which never changes,
 // and the current state.
-type ContainerPropertySource interface {
+type ContainerStateProvider interface {
 	Identity() *view.ContainerIdentity
 	Present() *view.ContainerState // the state of the container at this moment
 }
 
 // Item is one version of a stored document.
 type Item struct {
-	of   ContainerPropertySource
+	of   ContainerStateProvider
 	rid  uint64
 	head layout.ItemHeader
 	body []byte
@@ -27,7 +27,7 @@ type Item struct {
 
 // NewItem returns an item of a container. It keeps body without copying it. If id is empty, ID reads it
 // from the body.
-func NewItem(of ContainerPropertySource, rid uint64, head layout.ItemHeader, body []byte, id string) Item {
+func NewItem(of ContainerStateProvider, rid uint64, head layout.ItemHeader, body []byte, id string) Item {
 	return Item{of: of, rid: rid, head: head, body: body, id: id}
 }
 

@@ -59,8 +59,8 @@ type OperationReceipt struct {
 	Lint  definition.BrokenLintRules // the rules that the written ttl breaks
 }
 
-// Key identifies one item: its partition key and its id within that key.
-type Key struct {
+// ItemKey identifies one item: its partition key and its id within that key.
+type ItemKey struct {
 	Partition definition.PartitionKey
 	ID        string
 }

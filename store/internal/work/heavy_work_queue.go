@@ -164,7 +164,7 @@ func (h *QueuedQueryRun) Run(fn func() error) (err error) {
 }
 
 // Turn waits until the query may continue, at most until the query's time limit. The run calls it
-// repeatedly. It returns the error of ctx or a *query.TimeError.
+// repeatedly. It returns the error of ctx or a *query.TimeLimitError.
 func (h *QueuedQueryRun) Turn(ctx context.Context) error {
 	now := h.elapsed()
 	if !h.runs && now < quick || h.runs && now-h.since < heavyTurn {
@@ -181,7 +181,7 @@ func (h *QueuedQueryRun) Turn(ctx context.Context) error {
 		defer cancel()
 		if err := h.all.places.Acquire(left, 1); err != nil {
 			if ctx.Err() == nil {
-				err = &query.TimeError{Limit: h.limit}
+				err = &query.TimeLimitError{Limit: h.limit}
 			}
 			return err
 		}

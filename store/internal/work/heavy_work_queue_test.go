@@ -37,7 +37,7 @@ func TestHeavyQueries(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	watch = query.DefaultLimit
-	var late *query.TimeError
+	var late *query.TimeLimitError
 	if err := more.Turn(t.Context()); !errors.As(err, &late) {
 		t.Errorf("%v", err)
 	}

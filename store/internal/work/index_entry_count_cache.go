@@ -11,11 +11,11 @@ import (
 // and to an IndexEntryCountVersion of the partition range. A caller may store a count only if all states of
 // that version have the same index entries in the interval. The cache is safe for concurrent use.
 type IndexEntryCountCache struct {
-	recent *lru.Cache[countedKeyRange, cachedIndexEntryCount]
+	recent *lru.Cache[indexEntryCountCacheKey, cachedIndexEntryCount]
 }
 
-// countedKeyRange is the range of the engine keys of index entries, as a key of the cache.
-type countedKeyRange struct{ start, end string }
+// indexEntryCountCacheKey is the range of the engine keys of index entries, as a key of the cache.
+type indexEntryCountCacheKey struct{ start, end string }
 
 // cachedIndexEntryCount is a cached number of index entries, for one version of a partition range.
 type cachedIndexEntryCount struct {
@@ -36,7 +36,7 @@ const maxCachedCounts = 4096
 
 // NewIndexEntryCountCache returns an empty cache.
 func NewIndexEntryCountCache() *IndexEntryCountCache {
-	recent, err := lru.New[countedKeyRange, cachedIndexEntryCount](maxCachedCounts)
+	recent, err := lru.New[indexEntryCountCacheKey, cachedIndexEntryCount](maxCachedCounts)
 	if err != nil {
 		panic(err) // the size is a constant above 0
 	}
@@ -45,11 +45,11 @@ func NewIndexEntryCountCache() *IndexEntryCountCache {
 
 // Get returns the number of index entries in a key range, or false if it is not cached for the version.
 func (t *IndexEntryCountCache) Get(rg engine.Range, v IndexEntryCountVersion) (entries int64, ok bool) {
-	one, ok := t.recent.Get(countedKeyRange{string(rg.Start), string(rg.End)})
+	one, ok := t.recent.Get(indexEntryCountCacheKey{string(rg.Start), string(rg.End)})
 	return one.entries, ok && one.version == v
 }
 
 // Put stores the number of index entries in a key range.
 func (t *IndexEntryCountCache) Put(rg engine.Range, v IndexEntryCountVersion, entries int64) {
-	t.recent.Add(countedKeyRange{string(rg.Start), string(rg.End)}, cachedIndexEntryCount{v, entries})
+	t.recent.Add(indexEntryCountCacheKey{string(rg.Start), string(rg.End)}, cachedIndexEntryCount{v, entries})
 }

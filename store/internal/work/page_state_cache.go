@@ -27,7 +27,7 @@ type PageStateCache struct {
 // page that it is for.
 type cachedPageState struct {
 	cursor string
-	rows   *query.PageState
+	rows   *query.StateBetweenPages
 	size   int
 	since  time.Time // in real time
 }
@@ -69,7 +69,7 @@ func (p *PageStateCache) forgetOld() {
 
 // Take removes and returns the state for the page that begins at a cursor (the position in the query's
 // continuation token), or nil if there is none.
-func (p *PageStateCache) Take(cursor string) *query.PageState {
+func (p *PageStateCache) Take(cursor string) *query.StateBetweenPages {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	i := slices.IndexFunc(p.kept, func(p cachedPageState) bool { return p.cursor == cursor })
@@ -104,7 +104,7 @@ func (p *PageStateCache) Close() {
 
 // Keep stores the state for the page that begins at a cursor (the position in the query's continuation
 // token).
-func (p *PageStateCache) Keep(cursor string, rows *query.PageState) {
+func (p *PageStateCache) Keep(cursor string, rows *query.StateBetweenPages) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if i := slices.IndexFunc(p.kept, func(p cachedPageState) bool { return p.cursor == cursor }); i >= 0 {

@@ -14,15 +14,15 @@ func TestPageStateAge(t *testing.T) {
 	wall := ttl.NewManual(time.Unix(1_000_000, 0))
 	g := NewPageStates(NewMemory(0), wall)
 	defer g.Close()
-	g.Keep("a", &query.PageState{})
+	g.Keep("a", &query.StateBetweenPages{})
 	wall.Advance(30 * time.Second)
-	g.Keep("b", &query.PageState{})
+	g.Keep("b", &query.StateBetweenPages{})
 	wall.Advance(31 * time.Second)
 	awaitGone(t, g, "a")
 	if g.Take("b") == nil {
 		t.Error("what is half a minute old is forgotten")
 	}
-	g.Keep("c", &query.PageState{})
+	g.Keep("c", &query.StateBetweenPages{})
 	wall.Advance(maxStateAge)
 	awaitGone(t, g, "c")
 }

@@ -13,11 +13,11 @@ import (
 // same types, only the part that depends on the values is planned: see query.Plan.With. Each run chooses
 // one of the plan's access paths.
 type PlanCache struct {
-	Latest *lru.Cache[planKey, *query.Plan]
+	Latest *lru.Cache[planCacheKey, *query.Plan]
 }
 
-// planKey identifies a cached plan: it has everything on which the plan depends.
-type planKey struct {
+// planCacheKey identifies a cached plan: it has everything on which the plan depends.
+type planCacheKey struct {
 	terms      *index.Indexer
 	text       string
 	parameters string // the parameters with their values
@@ -31,7 +31,7 @@ const (
 
 // NewPlans returns an empty cache.
 func NewPlans() PlanCache {
-	lately, err := lru.New[planKey, *query.Plan](maxPlans)
+	lately, err := lru.New[planCacheKey, *query.Plan](maxPlans)
 	if err != nil {
 		panic(err) // the size is a constant above 0
 	}
@@ -46,11 +46,11 @@ func (p PlanCache) Plan(text string, params []query.Parameter, terms *index.Inde
 	if len(text)+len(values) > maxPlanned {
 		return query.Prepare(text, params, info())
 	}
-	key := planKey{terms: terms, text: text, parameters: values}
+	key := planCacheKey{terms: terms, text: text, parameters: values}
 	if plan, ok := p.Latest.Get(key); ok {
 		return plan, nil
 	}
-	kind := planKey{terms: terms, text: text, types: types}
+	kind := planCacheKey{terms: terms, text: text, types: types}
 	plan, known := p.Latest.Get(kind)
 	var err error
 	if known {

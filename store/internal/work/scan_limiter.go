@@ -58,7 +58,7 @@ func (w *ScanTimeLimiter) Check() {
 	took := w.Elapsed()
 	w.Late = w.Late || took >= w.Budget && w.Budget > 0
 	if took > w.Limit && w.Limit > 0 {
-		w.err = &query.TimeError{Limit: w.Limit}
+		w.err = &query.TimeLimitError{Limit: w.Limit}
 	}
 }
 

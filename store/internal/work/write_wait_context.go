@@ -8,11 +8,11 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// WriteWaitContext is the context of a write while it waits for its partition range. It ends with the context
-// of the request, or when the write has waited for Limit, so that requests which block the range cannot make
-// it wait for ever. The time counts from the first call of Done, so that a write whose range is free needs no
-// timer. Once the write has begun, the limit no longer applies.
-type WriteWaitContext struct {
+// WaitLimitedWriteContext is the context of a write while it waits for its partition range. It ends with the
+// context of the request, or when the write has waited for Limit, so that requests which block the range
+// cannot make it wait for ever. The time counts from the first call of Done, so that a write whose range is
+// free needs no timer. Once the write has begun, the limit no longer applies.
+type WaitLimitedWriteContext struct {
 	context.Context // of the request
 	Limit           time.Duration
 	limited         atomic.Pointer[timeoutContext]
@@ -27,7 +27,7 @@ type timeoutContext struct {
 
 // Done returns a channel that is closed when the context ends. The engine calls it only when it has to
 // wait, and never concurrently.
-func (p *WriteWaitContext) Done() <-chan struct{} {
+func (p *WaitLimitedWriteContext) Done() <-chan struct{} {
 	w := p.limited.Load()
 	if w == nil {
 		w = new(timeoutContext)
@@ -39,7 +39,7 @@ func (p *WriteWaitContext) Done() <-chan struct{} {
 
 // Err returns the error of the request's context, or a *fault.Error if the write has waited for too
 // long.
-func (p *WriteWaitContext) Err() error {
+func (p *WaitLimitedWriteContext) Err() error {
 	if err := p.Context.Err(); err != nil || p.Begun.Load() {
 		return err
 	}
@@ -51,7 +51,7 @@ func (p *WriteWaitContext) Err() error {
 }
 
 // End releases the timer.
-func (p *WriteWaitContext) End() {
+func (p *WaitLimitedWriteContext) End() {
 	if w := p.limited.Load(); w != nil {
 		w.cancel()
 	}
