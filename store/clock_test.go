@@ -371,8 +371,8 @@ func TestReaperWithDatabaseClocks(t *testing.T) {
 	}
 	purged := func(c *store.Container) {
 		t.Helper()
-		_, err := c.Wait(l.ctx, store.WaitRequest{For: store.WaitPurged, Key: store.ItemKey{pk("x"), "i"}})
-		if err != nil {
+		key := store.ItemKey{Partition: pk("x"), ID: "i"}
+		if _, err := c.Wait(l.ctx, store.WaitRequest{For: store.WaitPurged, Key: key}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -114,8 +114,8 @@ var ghostRows = []struct {
 	{"read If-None-Match its etag", fault.CodeNotFound, func(h *expiredItem) error { return h.read(h.etag) }},
 	{"read If-None-Match anything", fault.CodeNotFound, func(h *expiredItem) error { return h.read("*") }},
 	{"read of many", 0, func(h *expiredItem) error {
-		items, _, err := h.c.ReadMany(h.ctx, []store.ItemKey{{h.pk, "ghost"}}, store.ReadOptions{})
-		if len(items) > 0 {
+		got, _, err := h.c.ReadMany(h.ctx, []store.ItemKey{{Partition: h.pk, ID: "ghost"}}, store.ReadOptions{})
+		if len(got) > 0 {
 			return errOldItem
 		}
 		return err
