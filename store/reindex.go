@@ -117,8 +117,9 @@ func (c *Container) IndexProgress() int {
 	return min(int(100*done/float64(len(st.Ranges))), 99)
 }
 
-// reindex indexes the documents of a container by its current policy and removes the older ones from its
-// record. more reports that the policy has changed during the work, so that reindex must be called again.
+// reindex indexes the documents of a container by its current indexing policy, and then removes the policies
+// that it replaced from the container's record. It calls rest to pause between two transactions. more reports
+// that the policy has changed during the work, so that reindex must be called again.
 func (c *Container) reindex(ctx context.Context, rest func(time.Duration)) (more bool, err error) {
 	st := c.state.Load()
 	if !st.Unsettled() || st.Dropped {

@@ -125,8 +125,8 @@ type PreviousImagePolicy struct {
 	Features *PreviousImageFeatures `json:"supportedFeatures,omitempty"`
 }
 
-// PreviousImageFeatures lists the features of Cosmos DB that can get the previous version of a changed
-// document, such as the change feed with all versions and deletes.
+// PreviousImageFeatures says which features of Cosmos DB are given the previous version of a changed document
+// of the container; one of them is the change feed with all versions and deletes.
 type PreviousImageFeatures struct {
 	AllVersions    *PreviousImageFeature `json:"allVersionsAndDeletes,omitempty"`
 	SecondaryIndex *PreviousImageFeature `json:"globalSecondaryIndex,omitempty"`

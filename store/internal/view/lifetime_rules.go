@@ -37,7 +37,7 @@ func (b *TTLStartProperty) Value(body []byte) jsondoc.Value {
 	return jsondoc.Get(body, b.path)
 }
 
-// IsSet reports whether the TTLStartProperty is a property, not the _ts.
+// IsSet reports whether times to live count from a property of the document instead of from _ts.
 func (b *TTLStartProperty) IsSet() bool { return b.set }
 
 // Of returns the second from which the time to live of a document counts, or false if it counts from the
