@@ -91,7 +91,7 @@ func (s *Server) isRecorded(c *activeRequest) bool {
 var unrecorded = map[string]bool{"_mayfly/livez": true, "_mayfly/readyz": true, "_mayfly/metrics": true}
 
 // recordRefusal adds an entry to the log for a direct-mode frame that cannot be translated to a request.
-func (s *Server) recordRefusal(f rntbd.RefusedFrame) {
+func (s *Server) recordRefusal(f rntbd.UntranslatableFrame) {
 	s.opt.Requests.Add(&requestlog.Entry{Began: s.opt.Wall.Now(), DataTime: s.ops.DataTime(""),
 		Protocol: requestlog.Direct,
 		Method:   fmt.Sprintf("resource %d, operation %d", f.Resource, f.Operation), Status: f.Status,

@@ -96,7 +96,8 @@ func (w *messageTx) storeDeadLetter(p *messageStoreTransactionPart, in entity.Su
 	return w.put(dead, p.Last, h, body)
 }
 
-// insert stores an active message as the last one of its store. Its time to live begins.
+// insert stores an active message behind the others of its queue or subscription. Its time to live begins
+// now.
 func (w *messageTx) insert(p *messageStoreTransactionPart, h *layout.MessageHeader,
 	body []byte) (number int64, err error) {
 	h.State = layout.Active

@@ -15,7 +15,7 @@ import (
 )
 
 // removeDatabase removes a database and its containers from the catalog. The caller holds mu.
-func (cat *catalog) removeDatabase(d *Database, containers []*Container, families []record.ResourceFamilyID) {
+func (cat *catalog) removeDatabase(d *Database, containers []*Container, families []record.OwnerAndKind) {
 	for _, c := range containers {
 		cat.remove(c)
 	}
@@ -91,7 +91,7 @@ func (b *forkedDatabase) commit(ctx context.Context, replaced []*Container) erro
 		for _, f := range b.families {
 			for _, rec := range f.records {
 				rec.TS, rec.LSN = now, t.NextLSN(host.CatalogScope())
-				resource.Put(t, f.ResourceFamilyID, nil, rec)
+				resource.Put(t, f.OwnerAndKind, nil, rec)
 			}
 		}
 		return nil

@@ -135,8 +135,8 @@ func (ds *openDataset) loadResources(r engine.Reader, cat *catalog) error {
 
 // families returns all families of small resources (a family is the resources of one kind and owner) that
 // belong to a container.
-func (c *Container) families() []record.ResourceFamilyID {
-	return []record.ResourceFamilyID{
+func (c *Container) families() []record.OwnerAndKind {
+	return []record.OwnerAndKind{
 		record.FamilyOf(KindStoredProcedure, c.cid),
 		record.FamilyOf(KindTrigger, c.cid),
 		record.FamilyOf(KindFunction, c.cid),
@@ -145,8 +145,8 @@ func (c *Container) families() []record.ResourceFamilyID {
 
 // families returns all families of small resources (a family is the resources of one kind and owner) that
 // belong to a database, without those of its containers. The caller holds the catalog's lock.
-func (d *Database) families() []record.ResourceFamilyID {
-	all := []record.ResourceFamilyID{
+func (d *Database) families() []record.OwnerAndKind {
+	all := []record.OwnerAndKind{
 		record.FamilyOf(KindUser, d.rec.Num),
 		record.FamilyOf(KindEncryptionKey, d.rec.Num),
 	}

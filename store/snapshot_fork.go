@@ -71,7 +71,7 @@ type forkedDatabase struct {
 // copiedResourceFamily is a copied family of small resources (all users of a database, for instance) under
 // its new owner.
 type copiedResourceFamily struct {
-	record.ResourceFamilyID
+	record.OwnerAndKind
 	records []*record.SmallResource
 }
 
@@ -171,7 +171,7 @@ func (b *forkedDatabase) number(next *host.CatalogTxn) {
 }
 
 // addFamily copies the small resources of one kind and owner to another owner, with new numbers.
-func (b *forkedDatabase) addFamily(next *host.CatalogTxn, f record.ResourceFamilyID,
+func (b *forkedDatabase) addFamily(next *host.CatalogTxn, f record.OwnerAndKind,
 	owner uint32) (records []*record.SmallResource) {
 	for _, rec := range b.from.ds.cat.resources.Members(f) {
 		fresh := *rec
@@ -245,7 +245,7 @@ func (b *forkedDatabase) finish(ctx context.Context, settle func(*forkedDatabase
 	if err != nil {
 		return err
 	}
-	var families []record.ResourceFamilyID
+	var families []record.OwnerAndKind
 	if b.old != nil {
 		families = b.old.families()
 	}
@@ -315,7 +315,7 @@ func (b *forkedDatabase) publish() {
 	}
 	for _, f := range b.families {
 		for _, rec := range f.records {
-			cat.resources.Family(f.ResourceFamilyID).Set(nil, rec)
+			cat.resources.Family(f.OwnerAndKind).Set(nil, rec)
 		}
 	}
 }

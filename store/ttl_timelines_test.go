@@ -90,7 +90,7 @@ type timelineRig struct {
 	release func() // lets the indexer go on, where it is held
 
 	began int64 // the present world
-	sim   *metamorphic.TimelineModel
+	sim   *metamorphic.ItemExpiryModel
 	keys  []metamorphic.ItemKey
 }
 

@@ -62,7 +62,8 @@ func (e *Engine) Snapshot(ctx context.Context, name string, note []byte) error {
 	})
 }
 
-// checkpoint creates the folder of a snapshot and syncs it.
+// checkpoint writes a snapshot of the engine to the folder dir, which it creates, and syncs it. note is
+// stored with the snapshot.
 func (e *Engine) checkpoint(h *dataFolder, dir string, note []byte) error {
 	if err := h.fs.RemoveAll(dir); err != nil {
 		return err

@@ -75,7 +75,8 @@ func (o *overlayFS) stat(name string) (vfs.FileInfo, error) {
 	return o.statDisk(name)
 }
 
-// makeRoom creates the folder of a new file in memory. The folder must exist, in memory or on disk.
+// makeRoom creates, in the file system in memory, the folder that will contain a new file, if so far only the
+// disk has that folder. It fails if neither has it.
 func (o *overlayFS) makeRoom(name string) error {
 	dir := o.disk.PathDir(name)
 	if _, err := o.stat(dir); err != nil {

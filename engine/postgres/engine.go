@@ -45,7 +45,7 @@ var (
 	_ engine.SharedEngine      = (*Engine)(nil)
 	_ engine.ClockReporter     = (*Engine)(nil)
 	_ engine.CommitNotifier    = (*Engine)(nil)
-	_ engine.SizeAdviser       = (*Engine)(nil)
+	_ engine.TxnSizeAdviser    = (*Engine)(nil)
 )
 
 // trip counts a round trip to the database.
@@ -62,8 +62,8 @@ func (e *Engine) Shared() bool { return true }
 // a tenth of a second.
 const advisedPurge = 256
 
-// Advice returns how many expired items a transaction should delete: see engine.SizeAdvice.
-func (e *Engine) Advice() engine.SizeAdvice { return engine.SizeAdvice{PurgeBatch: advisedPurge} }
+// Advice returns how many expired items a transaction should delete: see engine.TxnSizeAdvice.
+func (e *Engine) Advice() engine.TxnSizeAdvice { return engine.TxnSizeAdvice{PurgeBatch: advisedPurge} }
 
 // Told returns the latest time that the database has reported, by its own clock; the zero time before the
 // first.

@@ -46,7 +46,7 @@ func (c *ClientCommandFlags) Register(flags *pflag.FlagSet) {
 	flags.StringVar(&c.Container, "container", "", "container")
 }
 
-// RegisterServer adds the flags for the server.
+// RegisterServer adds the flags --url and --key, which say what server the command calls.
 func (c *ClientCommandFlags) RegisterServer(flags *pflag.FlagSet) {
 	flags.StringVar(&c.URL, "url", fmt.Sprintf("http://localhost:%d", DefaultPort),
 		"base URL of the server, or MAYFLY_URL")

@@ -101,8 +101,8 @@ func queryFeed[T any](c *activeOperation, f resourceFeed[T]) error {
 	return c.sendResult(f.owner, f.key, &result, elapsed())
 }
 
-// sendResult responds with a page of a query's result. took is the time that was needed to make it. The rows
-// are dropped before the response is sent.
+// sendResult responds with a page of a query's result. took is the time that was needed to make it. Once
+// the rows are encoded, it releases their memory, so that they do not stay there while a slow client reads.
 func (c *activeOperation) sendResult(owner, key string, p *store.QueryPage, took time.Duration) error {
 	size := 0
 	for _, row := range p.Rows {

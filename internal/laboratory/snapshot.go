@@ -55,19 +55,19 @@ func (l *Laboratory) createSnapshot(ctx context.Context, in *createSnapshotReque
 	return snapshotOf(s), nil
 }
 
-// SnapshotPath is the part of a request that names a snapshot in its path.
-type SnapshotPath struct {
+// SnapshotNameParameter is the part of a request that names a snapshot in its path.
+type SnapshotNameParameter struct {
 	Snapshot string `path:"name" description:"Name of the snapshot."`
 }
 
-func (l *Laboratory) deleteSnapshot(ctx context.Context, in *SnapshotPath) (route.NoBody, error) {
+func (l *Laboratory) deleteSnapshot(ctx context.Context, in *SnapshotNameParameter) (route.NoBody, error) {
 	return route.NoBody{}, l.db.DeleteSnapshot(ctx, in.Snapshot)
 }
 
 type restoreSnapshotRequest struct {
 	Database  *string `json:"database,omitempty" description:"Restore only it; absent: the whole store."`
 	Container *string `json:"container,omitempty" description:"Restore only this one of 'database'."`
-	SnapshotPath
+	SnapshotNameParameter
 	_ struct{} `body:"optional" additionalProperties:"false"`
 }
 
@@ -110,7 +110,7 @@ const forkText = "The body must have 'database', the one to copy, and 'as', the 
 type forkDatabaseRequest struct {
 	Database string `json:"database" description:"Id of the database in the snapshot."`
 	As       string `json:"as" description:"Id of the new database."`
-	SnapshotPath
+	SnapshotNameParameter
 	_ struct{} `body:"optional" additionalProperties:"false"`
 }
 

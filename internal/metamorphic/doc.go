@@ -51,7 +51,7 @@
 // # Worlds
 //
 // A ContainerTimeline is a smaller kind of history, only about times to live: leases, ceilings and imports
-// beside the writes, and 25 partitions that share a container, a default and a clock. Its TimelineModel
+// beside the writes, and 25 partitions that share a container, a default and a clock. Its ItemExpiryModel
 // advances second by second, too, and shares no code with the Model.
 //
 // # Queries

@@ -114,10 +114,10 @@ func (w ContainerTimeline) String() string {
 	return strings.Join(lines, "\n")
 }
 
-// TimelineModel is the expected state of a container after the events of a ContainerTimeline. For each second
-// that passes, it checks for each item whether the item has expired in this very second. An item that has
-// expired once stays expired, whatever changes later.
-type TimelineModel struct {
+// ItemExpiryModel is the expected state of a container after the events of a ContainerTimeline. For each
+// second that passes, it checks for each item whether the item has expired in this very second. An item that
+// has expired once stays expired, whatever changes later.
+type ItemExpiryModel struct {
 	now     int64 // seconds since the world began
 	began   int64 // seconds since 1970
 	def     int64
@@ -126,7 +126,7 @@ type TimelineModel struct {
 	items   map[ItemKey]*TimelineItemState
 }
 
-// TimelineItemState is the expected state of one item in a TimelineModel.
+// TimelineItemState is the expected state of one item in a ItemExpiryModel.
 type TimelineItemState struct {
 	V        int               // V of the event that wrote it last
 	TS, TTL  int64             // TTL is the item's own: 0 for none
@@ -135,17 +135,17 @@ type TimelineItemState struct {
 	timeOver bool
 }
 
-// NewTimelineModel returns the TimelineModel of an empty container in a ContainerTimeline that begins in
+// NewTimelineModel returns the ItemExpiryModel of an empty container in a ContainerTimeline that begins in
 // second began since 1970. def is the container's default time to live in seconds: 0 is off, -1 no expiry.
-func NewTimelineModel(def, began int64) *TimelineModel {
-	return &TimelineModel{def: def, began: began, items: map[ItemKey]*TimelineItemState{}}
+func NewTimelineModel(def, began int64) *ItemExpiryModel {
+	return &ItemExpiryModel{def: def, began: began, items: map[ItemKey]*TimelineItemState{}}
 }
 
 // Now returns the current second, counted from the beginning.
-func (s *TimelineModel) Now() int64 { return s.now }
+func (s *ItemExpiryModel) Now() int64 { return s.now }
 
 // Live returns the live item of a key, or nil.
-func (s *TimelineModel) Live(k ItemKey) *TimelineItemState {
+func (s *ItemExpiryModel) Live(k ItemKey) *TimelineItemState {
 	it := s.items[k]
 	if it == nil || it.timeOver && s.now >= it.lease {
 		return nil
@@ -154,7 +154,7 @@ func (s *TimelineModel) Live(k ItemKey) *TimelineItemState {
 }
 
 // All returns the live items.
-func (s *TimelineModel) All() map[ItemKey]TimelineItemState {
+func (s *ItemExpiryModel) All() map[ItemKey]TimelineItemState {
 	all := make(map[ItemKey]TimelineItemState, len(s.items))
 	for k := range s.items {
 		if it := s.Live(k); it != nil {
@@ -166,7 +166,7 @@ func (s *TimelineModel) All() map[ItemKey]TimelineItemState {
 
 // expire checks all items in the current second, under the current default. It deletes expired items, so that
 // nothing can bring them back.
-func (s *TimelineModel) expire() {
+func (s *ItemExpiryModel) expire() {
 	for k, it := range s.items {
 		if at, mortal := s.deadline(it); mortal && at <= s.now {
 			it.timeOver = true
@@ -179,7 +179,7 @@ func (s *TimelineModel) expire() {
 
 // deadline returns the second in which an item expires by the current rule; mortal is false if it does not
 // expire.
-func (s *TimelineModel) deadline(it *TimelineItemState) (at int64, mortal bool) {
+func (s *ItemExpiryModel) deadline(it *TimelineItemState) (at int64, mortal bool) {
 	life := it.TTL
 	if life == 0 {
 		life = s.def
@@ -193,7 +193,7 @@ func (s *TimelineModel) deadline(it *TimelineItemState) (at int64, mortal bool) 
 
 // ExpiresAt returns the second in which a live item will expire if nothing else happens; mortal is false if
 // it will not.
-func (s *TimelineModel) ExpiresAt(k ItemKey) (at int64, mortal bool) {
+func (s *ItemExpiryModel) ExpiresAt(k ItemKey) (at int64, mortal bool) {
 	it := s.Live(k)
 	if it.timeOver {
 		return it.lease, true
@@ -203,7 +203,7 @@ func (s *TimelineModel) ExpiresAt(k ItemKey) (at int64, mortal bool) {
 }
 
 // Do applies an event and returns the store's expected answer.
-func (s *TimelineModel) Do(e TimelineOperation) string {
+func (s *ItemExpiryModel) Do(e TimelineOperation) string {
 	switch e.Verb {
 	case Pass:
 		for range e.Seconds {
@@ -229,7 +229,7 @@ func (s *TimelineModel) Do(e TimelineOperation) string {
 	return "ok"
 }
 
-func (s *TimelineModel) one(e TimelineOperation) string {
+func (s *ItemExpiryModel) one(e TimelineOperation) string {
 	k := ItemKey{e.ID, e.Partition}
 	it := s.Live(k)
 	switch {
@@ -253,7 +253,7 @@ func (s *TimelineModel) one(e TimelineOperation) string {
 	return "ok"
 }
 
-func (s *TimelineModel) write(k ItemKey, old *TimelineItemState, e TimelineOperation) {
+func (s *ItemExpiryModel) write(k ItemKey, old *TimelineItemState, e TimelineOperation) {
 	it := TimelineItemState{V: e.V, TS: s.now - e.Seconds, TTL: e.TTL, base: map[string]string{
 		BasePath: e.Base, OtherPath: e.Other}}
 	if old != nil {
@@ -278,7 +278,7 @@ func (s *TimelineModel) write(k ItemKey, old *TimelineItemState, e TimelineOpera
 }
 
 // batch applies all operations or none. The answers are those of the operations, up to the one that fails.
-func (s *TimelineModel) batch(e TimelineOperation) string {
+func (s *ItemExpiryModel) batch(e TimelineOperation) string {
 	before := map[ItemKey]TimelineItemState{}
 	for k, it := range s.items {
 		before[k] = *it

@@ -40,11 +40,11 @@ type Options struct {
 	// context. The goroutine that reads frames then serves such reads itself.
 	QuickReads bool
 	// Refused is called for each frame that was refused without a call of Handler, unless it is nil.
-	Refused func(RefusedFrame)
+	Refused func(UntranslatableFrame)
 }
 
-// RefusedFrame describes a frame that could not be translated to a request.
-type RefusedFrame struct {
+// UntranslatableFrame describes a frame that could not be translated to a request.
+type UntranslatableFrame struct {
 	Resource, Operation uint16 // as in the frame
 	Activity            string // GUID
 	Agent               string // name of the client
@@ -364,7 +364,7 @@ func (c *conn) handle(ctx context.Context, f *frame) (ok bool) {
 func (c *conn) refuse(f *frame, status int, message string) {
 	f.response.Send(&ResponseHead{Status: status}, errorBody(message))
 	if c.o.Refused != nil {
-		c.o.Refused(RefusedFrame{Resource: f.resource, Operation: f.operation,
+		c.o.Refused(UntranslatableFrame{Resource: f.resource, Operation: f.operation,
 			Activity: string(appendGUID(nil, f.activity[:])), Agent: c.agent, Status: status,
 			Message: message})
 	}

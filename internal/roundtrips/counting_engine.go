@@ -68,9 +68,9 @@ var (
 // Shared reports whether other processes may have the data open at the same time.
 func (e *CountingEngine) Shared() bool { return true }
 
-// Advice returns how many expired items a transaction should delete: see engine.SizeAdvice. A trip costs more
-// than the deletion of some items.
-func (e *CountingEngine) Advice() engine.SizeAdvice { return engine.SizeAdvice{PurgeBatch: 256} }
+// Advice returns how many expired items a transaction should delete: see engine.TxnSizeAdvice. A trip costs
+// more than the deletion of some items.
+func (e *CountingEngine) Advice() engine.TxnSizeAdvice { return engine.TxnSizeAdvice{PurgeBatch: 256} }
 
 // Over returns an Engine that counts the calls of e. Its Close closes e.
 func Over(e engine.Engine) *CountingEngine { return &CountingEngine{Engine: e} }

@@ -89,8 +89,8 @@ func Quiet(e sharedengine.EngineWithGetter, turn *BackgroundLock) *BackgroundPau
 // Shared reports true: other servers may have the data open.
 func (e *BackgroundPausingEngine) Shared() bool { return true }
 
-// Advice returns what the underlying engine recommends: see engine.SizeAdvice.
-func (e *BackgroundPausingEngine) Advice() engine.SizeAdvice { return engine.SizeAdviceOf(e.Engine) }
+// Advice returns what the underlying engine recommends: see engine.TxnSizeAdvice.
+func (e *BackgroundPausingEngine) Advice() engine.TxnSizeAdvice { return engine.SizeAdviceOf(e.Engine) }
 
 // View calls View of the engine. A call of background work first waits for the end of an operation that is
 // being counted.

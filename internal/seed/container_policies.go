@@ -3,19 +3,19 @@ package seed
 // ContainerPolicies holds the members of a container's definition other than its id and its partition key.
 // The store parses them itself; these structs describe which members are possible.
 type ContainerPolicies struct {
-	DefaultTTL       *int64               `json:"defaultTtl,omitempty" description:"Seconds; -1: on, but no default; absent: TTL is off."`
-	Indexing         *IndexingPolicy      `json:"indexingPolicy,omitempty"`
-	UniqueKeys       *UniqueKeyPolicy     `json:"uniqueKeyPolicy,omitempty"`
-	Computed         []ComputedProperty   `json:"computedProperties,omitempty"`
-	Vectors          *VectorPolicy        `json:"vectorEmbeddingPolicy,omitempty"`
-	FullText         *FullTextPolicy      `json:"fullTextPolicy,omitempty"`
-	ChangeFeed       *ChangeFeedPolicy    `json:"changeFeedPolicy,omitempty"`
-	PreviousImages   *PreviousImagePolicy `json:"previousImageRetentionPolicy,omitempty"`
-	Conflicts        *ConflictResolution  `json:"conflictResolutionPolicy,omitempty"`
-	Geospatial       *Geospatial          `json:"geospatialConfig,omitempty"`
-	ClientEncryption AnyValue             `json:"clientEncryptionPolicy,omitempty"`
-	TTLPropertyPath  string               `json:"ttlPropertyPath,omitempty"`
-	AnalyticalTTL    *int64               `json:"analyticalStorageTtl,omitempty"`
+	DefaultTTL       *int64                    `json:"defaultTtl,omitempty" description:"Seconds; -1: on, but no default; absent: TTL is off."`
+	Indexing         *IndexingPolicy           `json:"indexingPolicy,omitempty"`
+	UniqueKeys       *UniqueKeyPolicy          `json:"uniqueKeyPolicy,omitempty"`
+	Computed         []ComputedProperty        `json:"computedProperties,omitempty"`
+	Vectors          *VectorPolicy             `json:"vectorEmbeddingPolicy,omitempty"`
+	FullText         *FullTextPolicy           `json:"fullTextPolicy,omitempty"`
+	ChangeFeed       *ChangeFeedPolicy         `json:"changeFeedPolicy,omitempty"`
+	PreviousImages   *PreviousImagePolicy      `json:"previousImageRetentionPolicy,omitempty"`
+	Conflicts        *ConflictResolutionPolicy `json:"conflictResolutionPolicy,omitempty"`
+	Geospatial       *Geospatial               `json:"geospatialConfig,omitempty"`
+	ClientEncryption AnyValue                  `json:"clientEncryptionPolicy,omitempty"`
+	TTLPropertyPath  string                    `json:"ttlPropertyPath,omitempty"`
+	AnalyticalTTL    *int64                    `json:"analyticalStorageTtl,omitempty"`
 }
 
 // IndexingPolicy says what is indexed, and how.
@@ -141,8 +141,8 @@ type PreviousImageFeature struct {
 	Paths []string `json:"includedPaths,omitempty" description:"Stored for clients; has no effect."`
 }
 
-// ConflictResolution is stored and returned to clients, but has no effect.
-type ConflictResolution struct {
+// ConflictResolutionPolicy is stored and returned to clients, but has no effect.
+type ConflictResolutionPolicy struct {
 	Mode      string `json:"mode,omitempty" enum:"LastWriterWins,Custom"`
 	Path      string `json:"conflictResolutionPath,omitempty"`
 	Procedure string `json:"conflictResolutionProcedure,omitempty"`

@@ -163,7 +163,7 @@ type testClockEngine struct {
 	*sharedengine.ClockReportingEngine
 	engine.SharedEngine
 	engine.CommitNotifier
-	engine.SizeAdviser
+	engine.TxnSizeAdviser
 }
 
 func (d *EngineStorage) database(ctx context.Context) (*postgres.Engine, error) {

@@ -277,7 +277,7 @@ func (x *Execution) phrase(src source.Source, r *plan.CompiledRankScore, t *lang
 	return list, nil
 }
 
-// within returns the part of the list whose texts are in rids.
+// within returns the entries of the list for the documents whose rids are in the sorted list rids.
 func (l wordPostings) within(rids []uint64) (both wordPostings) {
 	for i, rid := range l.rids {
 		n, ok := slices.BinarySearch(rids, rid)

@@ -41,15 +41,15 @@ const (
 	KindFunction                            // of a container: a user defined function
 )
 
-// ResourceFamilyID identifies all small resources of one kind that belong to one owner: the users of a
+// OwnerAndKind identifies all small resources of one kind that belong to one owner: the users of a
 // database, for example. Names are unique within a family.
-type ResourceFamilyID struct {
+type OwnerAndKind struct {
 	Kind  ResourceKind
 	Owner uint32
 }
 
-// FamilyOf returns the ResourceFamilyID of the resources of kind k that belong to an owner.
-func FamilyOf(k ResourceKind, owner uint32) ResourceFamilyID { return ResourceFamilyID{k, owner} }
+// FamilyOf returns the OwnerAndKind of the resources of kind k that belong to an owner.
+func FamilyOf(k ResourceKind, owner uint32) OwnerAndKind { return OwnerAndKind{k, owner} }
 
 // SmallResource is the record of a small resource (a user, permission, client encryption key or script). Its
 // key holds the ID.
@@ -62,7 +62,7 @@ type SmallResource struct {
 	Body json.RawMessage `json:"body"`
 }
 
-// OwnedResourcesOfKind are the resources of one ResourceFamilyID, kept in memory.
+// OwnedResourcesOfKind are the resources of one OwnerAndKind, kept in memory.
 type OwnedResourcesOfKind struct {
 	List  []*SmallResource // sorted by Num
 	Names map[string]*SmallResource
@@ -89,16 +89,16 @@ func (rec *SmallResource) Created() int64 {
 
 // Below returns the families of resources that belong to the resource rec of this family and are deleted with
 // it: the permissions of a user.
-func (f ResourceFamilyID) Below(rec *SmallResource) []ResourceFamilyID {
+func (f OwnerAndKind) Below(rec *SmallResource) []OwnerAndKind {
 	if f.Kind == KindUser {
-		return []ResourceFamilyID{{KindPermission, rec.Num}}
+		return []OwnerAndKind{{KindPermission, rec.Num}}
 	}
 	return nil
 }
 
 // Key returns the catalog key of the resource with this id among the resources of the family, those of one
 // kind and owner.
-func (f ResourceFamilyID) Key(id string) []byte {
+func (f OwnerAndKind) Key(id string) []byte {
 	return layout.CatalogKey(Kinds[f.Kind].Record, f.Owner, id)
 }
 
@@ -127,14 +127,14 @@ func (s *OwnedResourcesOfKind) Remove(rec *SmallResource) {
 	delete(s.Names, rec.ID)
 }
 
-// ParseKey returns the ResourceFamilyID and the id in a record's catalog key.
-func ParseKey(k ResourceKind, key []byte) (ResourceFamilyID, string, error) {
+// ParseKey returns the OwnerAndKind and the id in a record's catalog key.
+func ParseKey(k ResourceKind, key []byte) (OwnerAndKind, string, error) {
 	id, err := layout.CatalogName(key)
-	return ResourceFamilyID{k, layout.CatalogParent(key)}, id, err
+	return OwnerAndKind{k, layout.CatalogParent(key)}, id, err
 }
 
 // OwnerKind returns the letter of the catalog records of the family's owners.
-func (f ResourceFamilyID) OwnerKind() byte {
+func (f OwnerAndKind) OwnerKind() byte {
 	switch f.Kind {
 	case KindUser, KindEncryptionKey:
 		return layout.KindDatabase

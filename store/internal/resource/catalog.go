@@ -7,7 +7,7 @@ import (
 )
 
 // Put writes a record in place of old. old is nil for a new record and may have another id.
-func Put(t engine.Txn, f record.ResourceFamilyID, old, rec *record.SmallResource) {
+func Put(t engine.Txn, f record.OwnerAndKind, old, rec *record.SmallResource) {
 	if old != nil && old.ID != rec.ID {
 		t.Delete(f.Key(old.ID))
 	}
@@ -15,13 +15,13 @@ func Put(t engine.Txn, f record.ResourceFamilyID, old, rec *record.SmallResource
 }
 
 // Drop deletes a record and the records of everything that belongs to it.
-func Drop(t engine.Txn, f record.ResourceFamilyID, rec *record.SmallResource) {
+func Drop(t engine.Txn, f record.OwnerAndKind, rec *record.SmallResource) {
 	t.Delete(f.Key(rec.ID))
 	DropFamilies(t, f.Below(rec))
 }
 
 // DropFamilies deletes the records of all resources of the given kinds and owners.
-func DropFamilies(t engine.Txn, families []record.ResourceFamilyID) {
+func DropFamilies(t engine.Txn, families []record.OwnerAndKind) {
 	for _, f := range families {
 		t.DeleteRange(layout.CatalogChildren(record.Kinds[f.Kind].Record, f.Owner))
 	}

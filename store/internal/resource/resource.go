@@ -29,10 +29,10 @@ type UserOrScriptResource struct {
 
 // ResourcesByKindAndOwner holds all small resources (users, permissions, client encryption keys, scripts) of
 // a catalog, by kind and owner. A family without an entry is empty.
-type ResourcesByKindAndOwner map[record.ResourceFamilyID]*record.OwnedResourcesOfKind
+type ResourcesByKindAndOwner map[record.OwnerAndKind]*record.OwnedResourcesOfKind
 
 // Family returns the resources of one kind and owner, and creates their entry in the set if it is missing.
-func (s ResourcesByKindAndOwner) Family(f record.ResourceFamilyID) *record.OwnedResourcesOfKind {
+func (s ResourcesByKindAndOwner) Family(f record.OwnerAndKind) *record.OwnedResourcesOfKind {
 	m := s[f]
 	if m == nil {
 		m = &record.OwnedResourcesOfKind{Names: make(map[string]*record.SmallResource)}
@@ -42,7 +42,7 @@ func (s ResourcesByKindAndOwner) Family(f record.ResourceFamilyID) *record.Owned
 }
 
 // Find returns the resource of one kind and owner with an id, or nil.
-func (s ResourcesByKindAndOwner) Find(f record.ResourceFamilyID, id string) *record.SmallResource {
+func (s ResourcesByKindAndOwner) Find(f record.OwnerAndKind, id string) *record.SmallResource {
 	if m := s[f]; m != nil {
 		return m.Names[id]
 	}
@@ -50,7 +50,7 @@ func (s ResourcesByKindAndOwner) Find(f record.ResourceFamilyID, id string) *rec
 }
 
 // Members returns the resources of one kind and owner in order of creation.
-func (s ResourcesByKindAndOwner) Members(f record.ResourceFamilyID) []*record.SmallResource {
+func (s ResourcesByKindAndOwner) Members(f record.OwnerAndKind) []*record.SmallResource {
 	if m := s[f]; m != nil {
 		return m.List
 	}
@@ -58,7 +58,7 @@ func (s ResourcesByKindAndOwner) Members(f record.ResourceFamilyID) []*record.Sm
 }
 
 // Forget removes all resources of the given kinds and owners from the set.
-func (s ResourcesByKindAndOwner) Forget(families []record.ResourceFamilyID) {
+func (s ResourcesByKindAndOwner) Forget(families []record.OwnerAndKind) {
 	for _, f := range families {
 		delete(s, f)
 	}
@@ -89,7 +89,7 @@ type ResourceOwner struct {
 type ChildResources struct {
 	in     Catalog
 	of     ResourceOwner
-	family record.ResourceFamilyID
+	family record.OwnerAndKind
 }
 
 // Of returns the resources of kind k that belong to an owner: the database, user or container with the
