@@ -26,8 +26,8 @@ const useAhead = 3 * retryIdle / 2
 var errInUse = errors.New("queue: the entity is in use")
 
 // storeUses stores the time of the last use of each entity with AutoDeleteOnIdle, so that other servers do
-// not delete it as idle. It skips an entity if the stored time (LastUse.Until) is not earlier than the last
-// use.
+// not delete it as idle. It skips an entity if the stored time (EntityLastUseRecord.Until) is not earlier
+// than the last use.
 func (m *loadedEntities) storeUses(ctx context.Context, now int64) error {
 	if !m.shared {
 		return nil

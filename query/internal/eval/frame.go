@@ -29,15 +29,15 @@ type Env struct {
 	// are measured, pages do not end early because of time, and only the context ends a run that takes too
 	// long.
 	Elapsed func() time.Duration
-	// Limit is the value of Elapsed at which the run fails with a *TimeError; 0: DefaultLimit. It is checked
-	// where the context is checked, also while a row is made and inside functions.
+	// Limit is the value of Elapsed at which the run fails with a *TimeLimitError; 0: DefaultLimit. It is
+	// checked where the context is checked, also while a row is made and inside functions.
 	Limit time.Duration
 	// MaxHeld is the number of bytes that a run may keep in memory for sorting, grouping and DISTINCT. If it
 	// needs more, it fails with a *MemoryError. 0: 64 MB.
 	MaxHeld int
 	// Hold is called with a number of bytes before a run keeps that much additional memory, unless it is
-	// little. If Hold returns false, the run ends with a *BusyError. The memory belongs to the run until Run
-	// returns. If Hold is nil, only MaxHeld limits the memory.
+	// little. If Hold returns false, the run ends with a *MemoryUnavailableError. The memory belongs to the
+	// run until Run returns. If Hold is nil, only MaxHeld limits the memory.
 	Hold func(n int) bool
 	// Temp stores data beyond MaxHeld in files; nil: the run fails with a *MemoryError.
 	Temp *spill.TempDir

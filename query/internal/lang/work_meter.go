@@ -118,8 +118,8 @@ func (m *ResourceLimiter) Use(n int, clause string) {
 }
 
 // claim requests more memory from the server (Request) if the run of the query needs n bytes and has been
-// granted fewer. If the request is refused, the query ends with a BusyError that names clause, the clause
-// that needs the memory.
+// granted fewer. If the request is refused, the query ends with a MemoryUnavailableError that names clause,
+// the clause that needs the memory.
 func (m *ResourceLimiter) claim(n int, clause string) {
 	if m.Request == nil || n <= m.Granted || m.Err != nil {
 		return
