@@ -42,7 +42,8 @@ func TestUpstreamGo(t *testing.T) {
 }
 
 // goPackage runs the tests of one package of the module, which is in the folder module, and returns their
-// results. The server listens on address, a loopback address, since the SDK requires certain ports.
+// results. It starts a server on address: the SDK's tests use fixed ports, so each server has a loopback
+// address of its own.
 func goPackage(t *testing.T, module, pkg, address string) map[string]testResult {
 	t.Helper()
 	s := startAt(t, address, append([]string{"--memory", "--servicebus", "--servicebus-port", "off",

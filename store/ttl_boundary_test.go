@@ -175,8 +175,8 @@ func (y *expiryBoundaryRig) write(half int) {
 	}
 }
 
-// use writes p by a random kind of write. Whether the write succeeds shows whether there was an item,
-// which is checked.
+// use writes p by a random kind of write, whose result shows whether there was an item. use compares that
+// with the lifetime of p.
 func (y *expiryBoundaryRig) use(r *rand.Rand, p *expiryModelItem) {
 	until, dead, before := p.until.Load(), p.dead.Load(), y.now()
 	if before+1 < dead && r.IntN(3) > 0 {
