@@ -20,9 +20,6 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// byID is the query of BenchmarkPointRead.
-const byID = `{"query":"SELECT * FROM c WHERE c.id = '1'"}`
-
 // BenchmarkPointRead sends the same signed request for an item of 1 KB, or a query for it, over a connection
 // to Mayfly, and the request to an echo handler that answers every request with the same head and body.
 func BenchmarkPointRead(b *testing.B) {
@@ -44,11 +41,7 @@ func BenchmarkPointRead(b *testing.B) {
 		}
 		return c.JSONBlob(http.StatusOK, same.body)
 	})
-	query := fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: localhost:8081\r\nAuthorization: %s\r\nX-Ms-Date: %s\r\n"+
-		"X-Ms-Version: 2020-11-05\r\nX-Ms-Documentdb-Partitionkey: [\"a\"]\r\n"+
-		"X-Ms-Documentdb-Isquery: True\r\nContent-Type: application/query+json\r\nContent-Length: %d\r\n\r\n%s",
-		docs, AuthorizationHeader(Sign(w.key, "POST", "docs", strings.TrimSuffix(docs[1:], "/docs"), date)), date,
-		len(byID), byID)
+	query := []byte(w.queryText("SELECT * FROM c WHERE c.id = '1'"))
 	mayfly := w.serving(b)
 	b.Run("mayfly", func(b *testing.B) { roundTrips(b, mayfly, request, same.body) })
 	b.Run("query", func(b *testing.B) { roundTrips(b, mayfly, query, []byte(`"_count":1}`)) })

@@ -58,8 +58,9 @@ type CompositePathSpec struct {
 
 // SpatialPath is a path whose values are indexed as GeoJSON.
 type SpatialPath struct {
-	Path  string                   `json:"path"`  // a PathPattern
-	Types []string                 `json:"types"` // of geometries: Point, Polygon ...; normalised to all
+	Path string `json:"path"` // a PathPattern
+	// Types are Point, LineString, Polygon and MultiPolygon: a policy is normalised to all four.
+	Types []string                 `json:"types"`
 	Box   *SpatialIndexBoundingBox `json:"boundingBox,omitempty"`
 }
 

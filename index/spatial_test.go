@@ -353,6 +353,7 @@ func TestCells(t *testing.T) {
 		r := rand.New(rand.NewPCG(5, 6))
 		var frame *SpatialIndexBoundingBox
 		if planar {
+			// some shapes are beyond it
 			frame = &SpatialIndexBoundingBox{XMin: -20, YMin: -30, XMax: 40, YMax: 50}
 		}
 		hits, idle := 0, 0
