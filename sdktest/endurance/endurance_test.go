@@ -4,6 +4,7 @@ package endurance
 
 import (
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"io/fs"
@@ -40,6 +41,9 @@ type enduranceTest struct {
 	c, q    *client
 	writers []*documentWriter
 	queue   *queueModel
+	storm   *expiryStorm
+	feed    *changeFeedReader
+	splits  int
 }
 
 // processMetrics holds the measurements of one server process, taken just before it is killed.
@@ -93,7 +97,11 @@ func newEnduranceTest(t *testing.T) *enduranceTest {
 	r.q = newClient(fmt.Sprintf("http://127.0.0.1:%d/", port),
 		access.Sign(access.EmulatorKey(), "http://localhost/", time.Now().Add(*duration+24*time.Hour)))
 	r.c.want(t, 201, "POST", "dbs", `{"id":"d"}`)
-	r.c.want(t, 201, "POST", "dbs/d/colls", `{"id":"c","partitionKey":{"paths":["/pk"],"version":2},"defaultTtl":-1}`)
+	for _, id := range []string{"c", "storm"} {
+		r.c.want(t, 201, "POST", "dbs/d/colls", `{"id":"`+id+`","partitionKey":{"paths":["/pk"],"version":2},"defaultTtl":-1}`)
+	}
+	r.storm = &expiryStorm{c: r.c, cycle: 1}
+	r.feed = &changeFeedReader{c: r.c, etags: map[string]string{}, latest: map[string]int{}}
 	r.q.want(t, 201, "PUT", "q?api-version=2021-05", `<entry xmlns="http://www.w3.org/2005/Atom"><content type="application/xml">`+
 		`<QueueDescription xmlns="http://schemas.microsoft.com/netservices/2010/10/servicebus/connect"><LockDuration>PT5S</LockDuration>`+
 		`<MaxDeliveryCount>1000</MaxDeliveryCount></QueueDescription></content></entry>`, "Content-Type", "application/atom+xml")
@@ -144,7 +152,11 @@ func (r *enduranceTest) work(d time.Duration) (l processMetrics) {
 			return err
 		})
 	}
-	time.Sleep(d)
+	repeat(r.storm.step)
+	repeat(r.feed.step)
+	time.Sleep(d / 2)
+	r.split()
+	time.Sleep(d / 2)
 	l = r.measure()
 	must(r.t, r.s.Kill())
 	cancel()
@@ -152,6 +164,44 @@ func (r *enduranceTest) work(d time.Duration) (l processMetrics) {
 	r.c.http.CloseIdleConnections()
 	r.q.http.CloseIdleConnections()
 	return l
+}
+
+// maxRanges is the number of partition key ranges of the container c from which on none is split.
+const maxRanges = 16
+
+// split splits the widest partition key range of the container c in the middle.
+func (r *enduranceTest) split() {
+	var got struct {
+		PartitionKeyRanges []struct {
+			ID  string `json:"id"`
+			Min string `json:"minInclusive"`
+			Max string `json:"maxExclusive"`
+		}
+	}
+	a, err := r.c.do(r.t.Context(), "GET", "dbs/d/colls/c/pkranges", "")
+	if err != nil || failed(a.status) {
+		return // by an injected fault; the next life tries again
+	}
+	must(r.t, json.Unmarshal(a.body, &got))
+	if len(got.PartitionKeyRanges) >= maxRanges {
+		return
+	}
+	// bound returns the first eight bytes of a boundary, of which the highest one is "FF".
+	bound := func(text string) uint64 {
+		n, err := strconv.ParseUint((text + strings.Repeat("0", 16))[:16], 16, 64)
+		must(r.t, err)
+		return min(n, 0x4000000000000000)
+	}
+	var widest, middle uint64
+	var id string
+	for _, p := range got.PartitionKeyRanges {
+		low, high := bound(p.Min), bound(p.Max)
+		if high-low > widest {
+			widest, middle, id = high-low, low+(high-low)/2, p.ID
+		}
+	}
+	r.c.want(r.t, 200, "POST", "_mayfly/dbs/d/colls/c/split", fmt.Sprintf(`{"range":%q,"at":"%016X0000000000000000"}`, id, middle))
+	r.splits++
 }
 
 // measure returns the resources that the server process uses, as reported by the server and the operating
@@ -199,7 +249,8 @@ func folder(dir string) (bytes int64) {
 }
 
 func (r *enduranceTest) counts() map[string]int {
-	sum := map[string]int{"sent": r.queue.next, "completed": r.queue.completed}
+	sum := map[string]int{"sent": r.queue.next, "completed": r.queue.completed, "storms": r.storm.cycle - 1,
+		"feed": r.feed.read, "splits": r.splits}
 	for _, w := range r.writers {
 		for what, n := range w.counts {
 			sum[what] += n
@@ -217,10 +268,12 @@ func (r *enduranceTest) report() {
 		}
 		w.wrong = nil
 	}
-	for _, text := range r.queue.wrong {
-		r.t.Error(text)
+	for _, wrong := range []*[]string{&r.queue.wrong, &r.storm.wrong, &r.feed.wrong} {
+		for _, text := range *wrong {
+			r.t.Error(text)
+		}
+		*wrong = nil
 	}
-	r.queue.wrong = nil
 }
 
 // end starts the server once more without faults, compares all documents and messages with the model,
@@ -234,6 +287,10 @@ func (r *enduranceTest) end() {
 			must(t, w.read(t.Context(), d))
 		}
 		must(t, w.count(t.Context()))
+	}
+	must(t, r.feed.drain(t.Context()))
+	for _, w := range r.writers {
+		r.feed.compare(w)
 	}
 	for end, quiet := time.Now().Add(5*time.Minute), 0; quiet < 10 && time.Now().Before(end); { // locks end after 5 s
 		more, err := r.queue.receive(t.Context(), r.q)

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"time"
 )
 
 // queueModel is the model of the messages in a queue, shared by all senders and receivers.
@@ -26,9 +27,21 @@ func newQueueModel() *queueModel {
 	return &queueModel{sent: map[string]bool{}, done: map[string]bool{}, unsure: map[string]bool{}}
 }
 
+// maxBacklog is the number of messages in the queue from which on the senders wait, so that the data does
+// not grow. Messages whose completion has an unknown result do not count.
+const maxBacklog = 2000
+
 // send sends a message with a new id, and records it in the model if the server acknowledges it.
 func (l *queueModel) send(ctx context.Context, c *client) error {
 	l.mu.Lock()
+	if len(l.sent)-len(l.unsure) >= maxBacklog {
+		l.mu.Unlock()
+		select {
+		case <-ctx.Done():
+		case <-time.After(10 * time.Millisecond):
+		}
+		return ctx.Err()
+	}
 	l.next++
 	id := fmt.Sprint("m", l.next)
 	l.mu.Unlock()
