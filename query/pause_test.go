@@ -50,12 +50,26 @@ func (g *mostlyExpiredSource) Scan(after uint64) source.DocumentIterator {
 
 func (g *mostlyExpiredSource) Count() (int64, bool) { return 0, false }
 
-func (g *mostlyExpiredSource) Dead(int) (rids []uint64, ok bool, err error) {
-	if g.outside != nil {
-		return nil, false, nil
+// CountEntries implements source.IndexEntryCounter. It calls pass once for each entry.
+func (g *mostlyExpiredSource) CountEntries(lo, hi []byte, pass func(n int) error) (n int64, err error) {
+	for range g.span(lo, hi) {
+		if err := pass(1); err != nil {
+			return 0, err
+		}
+		n++
 	}
+	return n, nil
+}
+
+// KnownEntries implements source.IndexEntryCounter. It knows the numbers of entries of every second key.
+func (g *mostlyExpiredSource) KnownEntries(lo, hi []byte) (int64, bool) {
+	return int64(len(g.span(lo, hi))), len(lo)%2 == 0
+}
+
+// Dead implements source.DeadDocumentLister: it lists the dead documents of the scope.
+func (g *mostlyExpiredSource) Dead(int) (rids []uint64, ok bool, err error) {
 	for rid, dead := range g.dead {
-		if dead {
+		if dead && !g.outside[rid] {
 			rids = append(rids, rid)
 		}
 	}

@@ -133,7 +133,7 @@ func measureSize(t *testing.T, n int) (r metricsAtDocumentCount) {
 	c.want(t, 201, "POST", "dbs", `{"id":"d"}`)
 	c.want(t, 201, "POST", "dbs/d/colls", `{"id":"c","partitionKey":{"paths":["/pk"],"version":2}}`)
 	from := time.Now()
-	fill(t, s, n)
+	fill(t, s, n, growthDocument(rand.New(rand.NewPCG(1, 5))))
 	r.imported = float64(n) / time.Since(from).Seconds()
 	r.peak = peak(s.PID())
 	must(t, s.Stop())
@@ -213,8 +213,22 @@ func purgedItems(t *testing.T, c *client) int {
 	return int(sum)
 }
 
-// fill stores n documents in the server by the command mayfly import.
-func fill(t *testing.T, s *sdktest.Server, n int) {
+// growthDocument returns a function that returns document i of TestGrowth, which has growthBytes bytes.
+func growthDocument(rng *rand.Rand) func(i int) string {
+	return func(i int) string {
+		var b strings.Builder
+		fmt.Fprintf(&b, `{"id":"%d","pk":"u%d","number":%d,"team":%d,"name":"name %d","active":%t,"tags":["t%d","all"],"note":"`,
+			i, i%1000, i, i%1000, rng.IntN(1e6), i%2 == 0, i%50)
+		for b.Len() < growthBytes-3 {
+			fmt.Fprintf(&b, "%07x ", rng.IntN(1<<28))
+		}
+		b.WriteString(`"}`)
+		return b.String()
+	}
+}
+
+// fill stores n documents in the container c of the server by the command mayfly import.
+func fill(t *testing.T, s *sdktest.Server, n int, document func(i int) string) {
 	cmd := exec.Command(binary, "import", "-", "--url", s.URL("http"), "--db", "d", "--container", "c", "--format", "ndjson", "--parallel", "8")
 	cmd.Dir = t.TempDir()
 	in, err := cmd.StdinPipe()
@@ -223,15 +237,8 @@ func fill(t *testing.T, s *sdktest.Server, n int) {
 	cmd.Stdout, cmd.Stderr = &out, &out
 	must(t, cmd.Start())
 	w := bufio.NewWriterSize(in, 1<<20)
-	rng := rand.New(rand.NewPCG(1, 5))
 	for i := range n {
-		text := fmt.Sprintf(`{"id":"%d","pk":"u%d","number":%d,"team":%d,"name":"name %d","active":%t,"tags":["t%d","all"],"note":"`,
-			i, i%1000, i, i%1000, rng.IntN(1e6), i%2 == 0, i%50)
-		_, _ = w.WriteString(text)
-		for k := len(text); k < growthBytes-3; k += 8 {
-			fmt.Fprintf(w, "%07x ", rng.IntN(1<<28))
-		}
-		_, _ = w.WriteString("\"}\n") // an error shows in the command's exit code
+		_, _ = w.WriteString(document(i) + "\n") // an error shows in the command's exit code
 	}
 	_ = w.Flush()
 	_ = in.Close()

@@ -8,40 +8,14 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// onlyDead is the maximum number of dead documents (expired or deleted, but not purged) that a source is
-// asked to list. If a source has more, documents are read instead of counting their index entries.
-const onlyDead = 10_000
-
-// deadRIDs holds, for each source, the rids of its dead documents: those that have expired, or were deleted
-// with their partition key, but still have index entries.
-type deadRIDs [][]uint64
-
-// listDead returns the dead documents of all sources, whose index entries must not be counted. ok is false if
-// a source cannot list them or has too many.
-func (x *Execution) listDead() (deadRIDs, bool, error) {
-	all := make(deadRIDs, len(x.sources))
-	for i, src := range x.sources {
-		c, ok := src.(source.DeadDocumentLister)
-		if !ok {
-			return nil, false, nil
-		}
-		dead, ok, err := c.Dead(onlyDead)
-		if err != nil || !ok {
-			return nil, false, err
-		}
-		all[i] = dead
-	}
-	return all, true, nil
-}
-
 // eachEntry calls fn for each entry in spans that belongs to a live document and passes the filter. sure is
 // false if the caller has to read the document to decide whether it matches.
-func (x *Execution) eachEntry(src source.Source, dead []uint64, spans []plan.KeySpan, sieve *termFilter,
+func (x *Execution) eachEntry(src indexOnlySource, spans []plan.KeySpan, sieve *termFilter,
 	fn func(key []byte, rid uint64, sure bool) error) (err error) {
 	for _, s := range spans {
 		terms := src.Terms(s.Lo, s.Hi, false)
 		for err == nil && terms.Next() {
-			if err = x.passEntry(); err != nil || hasRID(dead, terms.RID()) {
+			if err = x.passEntry(); err != nil || hasRID(src.dead, terms.RID()) {
 				continue
 			}
 			if in, sure := sieve.take(terms.Key()); in {
@@ -80,17 +54,17 @@ func (x *Execution) onlyFrom(g *eval.Grouper) (done bool, err error) {
 		total, ok := x.countAll()
 		return ok, g.Counted(total)
 	}
-	dead, ok, err := x.listDead()
+	sources, ok, err := x.indexOnlySources()
 	if err != nil || !ok {
 		return false, err
 	}
 	switch o.Kind {
 	case plan.CountWanted:
-		return true, x.countWanted(g, dead)
+		return true, x.countWanted(g, sources)
 	case plan.OfValues:
-		return x.aggregateValues(g, dead)
+		return x.aggregateValues(g, sources)
 	}
-	return true, x.groupTerms(g, dead)
+	return true, x.groupTerms(g, sources)
 }
 
 func (x *Execution) countAll() (total int64, ok bool) {
@@ -109,10 +83,10 @@ func (x *Execution) countAll() (total int64, ok bool) {
 }
 
 // countWanted sets the result of the aggregates to the number of index entries that match all conditions.
-func (x *Execution) countWanted(g *eval.Grouper, dead deadRIDs) error {
+func (x *Execution) countWanted(g *eval.Grouper, sources []indexOnlySource) error {
 	total := int64(0)
-	for i, src := range x.sources {
-		n, err := x.countIn(src, dead[i])
+	for _, src := range sources {
+		n, err := x.countIn(src)
 		if err != nil {
 			return err
 		}
@@ -121,17 +95,17 @@ func (x *Execution) countWanted(g *eval.Grouper, dead deadRIDs) error {
 	return g.Counted(total)
 }
 
-func (x *Execution) countIn(src source.Source, dead []uint64) (n int64, err error) {
+func (x *Execution) countIn(src indexOnlySource) (n int64, err error) {
 	if l := x.Plan.IndexOnly.Constraint; l != nil {
-		return x.countSpans(src, dead, l.Spans, x.newTermFilter(testOf(l)))
+		return x.countSpans(src, l.Spans, x.newTermFilter(testOf(l)))
 	}
-	return x.countCommon(src, dead)
+	return x.countCommon(src)
 }
 
 // countSpans counts the entries in spans that belong to live documents and match the conditions.
-func (x *Execution) countSpans(src source.Source, dead []uint64, spans []plan.KeySpan,
+func (x *Execution) countSpans(src indexOnlySource, spans []plan.KeySpan,
 	sieve *termFilter) (n int64, err error) {
-	if c, ok := src.(source.IndexEntryCounter); ok && len(dead) == 0 && sieve == nil {
+	if c, ok := src.Source.(source.IndexEntryCounter); ok && len(src.dead) == 0 && sieve == nil {
 		for _, s := range spans {
 			in, err := c.CountEntries(s.Lo, s.Hi, x.passCounted)
 			if x.passEntries(in); err != nil {
@@ -141,7 +115,7 @@ func (x *Execution) countSpans(src source.Source, dead []uint64, spans []plan.Ke
 		}
 		return n, nil
 	}
-	err = x.eachEntry(src, dead, spans, sieve, func(_ []byte, rid uint64, sure bool) (err error) {
+	err = x.eachEntry(src, spans, sieve, func(_ []byte, rid uint64, sure bool) (err error) {
 		if !sure {
 			sure, err = x.readAndMatch(src, rid)
 		}
@@ -164,7 +138,7 @@ func testOf(l *plan.Constraint) *plan.IndexTermTest {
 
 // countCommon counts the documents that match conditions on several paths, by intersecting the lists of index
 // entries of these paths. If the shortest of the lists is short, it reads the documents of that list instead.
-func (x *Execution) countCommon(src source.Source, dead []uint64) (n int64, err error) {
+func (x *Execution) countCommon(src indexOnlySource) (n int64, err error) {
 	p := x.newProbes(src, nil)
 	short, err := p.count(x.tune.Probe)
 	if e := p.close(); err == nil {
@@ -183,7 +157,7 @@ func (x *Execution) countCommon(src source.Source, dead []uint64) (n int64, err 
 		return 0, err
 	}
 	for _, rid := range all {
-		if hasRID(dead, rid) {
+		if hasRID(src.dead, rid) {
 			continue
 		}
 		if !hasRID(unsure, rid) {
@@ -203,12 +177,12 @@ func (x *Execution) countCommon(src source.Source, dead []uint64) (n int64, err 
 
 // intersection returns the rids that match all constraints of the plan, and as unsure those for which an
 // index term does not decide. Both lists are sorted.
-func (x *Execution) intersection(src source.Source, p *accessPathChooser) (all, unsure []uint64, err error) {
+func (x *Execution) intersection(src indexOnlySource, p *accessPathChooser) (all, unsure []uint64, err error) {
 	for i, l := range x.Plan.Constraints {
 		var rids []uint64
 		held := 0
 		sieve := x.newTermFilter(testOf(l))
-		err := x.eachEntry(src, nil, l.Spans, sieve, func(_ []byte, rid uint64, sure bool) error {
+		err := x.eachEntry(src, l.Spans, sieve, func(_ []byte, rid uint64, sure bool) error {
 			if rids = append(rids, rid); !sure {
 				unsure = append(unsure, rid)
 			}

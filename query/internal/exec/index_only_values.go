@@ -15,7 +15,7 @@ import (
 
 // aggregateValues computes COUNT, MIN, MAX, SUM and AVG of the values at paths. done is false if the values
 // cannot be computed from the index.
-func (x *Execution) aggregateValues(g *eval.Grouper, dead deadRIDs) (done bool, err error) {
+func (x *Execution) aggregateValues(g *eval.Grouper, sources []indexOnlySource) (done bool, err error) {
 	o := x.Plan.IndexOnly
 	for i, arg := range o.Args {
 		switch state := g.Groups[0].State[i].(type) {
@@ -28,17 +28,17 @@ func (x *Execution) aggregateValues(g *eval.Grouper, dead deadRIDs) (done bool, 
 			} else if arg.Path == nil {
 				bounds = o.Constraint.Spans
 			}
-			if err := x.countValues(state, bounds, dead); err != nil {
+			if err := x.countValues(state, bounds, sources); err != nil {
 				return false, err
 			}
 		case *lang.MinMaxAggregate:
-			for j, src := range x.sources {
-				if err := x.extremesOf(state, arg, src, dead[j]); err != nil {
+			for _, src := range sources {
+				if err := x.extremesOf(state, arg, src); err != nil {
 					return false, err
 				}
 			}
 		case *lang.SumAverageAggregate:
-			if exact, err := x.sumValues(state, arg, dead); !exact || err != nil {
+			if exact, err := x.sumValues(state, arg, sources); !exact || err != nil {
 				return false, err
 			}
 		}
@@ -47,9 +47,9 @@ func (x *Execution) aggregateValues(g *eval.Grouper, dead deadRIDs) (done bool, 
 }
 
 // countValues counts the live entries in spans.
-func (x *Execution) countValues(c *lang.CountAggregate, spans []plan.KeySpan, dead deadRIDs) error {
-	for j, src := range x.sources {
-		n, err := x.countSpans(src, dead[j], spans, x.indexOnlyFilter())
+func (x *Execution) countValues(c *lang.CountAggregate, spans []plan.KeySpan, sources []indexOnlySource) error {
+	for _, src := range sources {
+		n, err := x.countSpans(src, spans, x.indexOnlyFilter())
 		if err != nil {
 			return err
 		}
@@ -62,12 +62,12 @@ func (x *Execution) countValues(c *lang.CountAggregate, spans []plan.KeySpan, de
 // and the query's sum is in the order of the documents. exact is true only if all partial sums are integers
 // that a double represents exactly: the order then does not matter.
 func (x *Execution) sumValues(sum *lang.SumAverageAggregate, arg plan.IndexOnlyArg,
-	dead deadRIDs) (exact bool,
+	sources []indexOnlySource) (exact bool,
 	err error) {
 	size := 0.0
-	for j, src := range x.sources {
+	for _, src := range sources {
 		sieve := x.indexOnlyFilter()
-		err := x.eachEntry(src, dead[j], arg.Bounds, sieve, func(key []byte, rid uint64, sure bool) error {
+		err := x.eachEntry(src, arg.Bounds, sieve, func(key []byte, rid uint64, sure bool) error {
 			v, told := plan.ExactTerm(key)
 			if !sure || !told {
 				if in, err := x.readAndMatch(src, rid); !in {
@@ -107,9 +107,9 @@ func (x *Execution) indexOnlyFilter() *termFilter {
 
 // extremesOf adds the least and the greatest value of a source to MIN or MAX. MIN needs the greatest value
 // too: if that is an array or an object, which sort after all other values, the result is undefined.
-func (x *Execution) extremesOf(e *lang.MinMaxAggregate, arg plan.IndexOnlyArg, src source.Source,
-	dead []uint64) error {
-	end := extremeValueFinder{x: x, src: src, dead: dead, arg: arg, to: e, sieve: x.indexOnlyFilter()}
+func (x *Execution) extremesOf(e *lang.MinMaxAggregate, arg plan.IndexOnlyArg,
+	src indexOnlySource) error {
+	end := extremeValueFinder{x: x, src: src, arg: arg, to: e, sieve: x.indexOnlyFilter()}
 	if err := end.of(arg.Bounds, false); err != nil {
 		return err
 	}
@@ -122,8 +122,7 @@ func (x *Execution) extremesOf(e *lang.MinMaxAggregate, arg plan.IndexOnlyArg, s
 // MAX.
 type extremeValueFinder struct {
 	x     *Execution
-	src   source.Source
-	dead  []uint64
+	src   indexOnlySource
 	arg   plan.IndexOnlyArg
 	to    *lang.MinMaxAggregate
 	sieve *termFilter
@@ -158,7 +157,7 @@ func (e *extremeValueFinder) of(spans []plan.KeySpan, reverse bool) error {
 func (e *extremeValueFinder) first(s plan.KeySpan, reverse bool) (key []byte, err error) {
 	terms := e.src.Terms(s.Lo, s.Hi, reverse)
 	for err == nil && key == nil && terms.Next() {
-		if err = e.x.passEntry(); err != nil || hasRID(e.dead, terms.RID()) {
+		if err = e.x.passEntry(); err != nil || hasRID(e.src.dead, terms.RID()) {
 			continue
 		}
 		if in, _ := e.sieve.take(terms.Key()); in {
@@ -184,7 +183,7 @@ func (e *extremeValueFinder) take(key []byte) (found bool, err error) {
 	}
 	rids := e.src.Postings(key)
 	for err == nil && rids.Next() {
-		if err = e.x.passEntry(); err != nil || hasRID(e.dead, rids.RID()) {
+		if err = e.x.passEntry(); err != nil || hasRID(e.src.dead, rids.RID()) {
 			continue
 		}
 		if in, err = e.x.readAndMatch(e.src, rids.RID()); !in {
@@ -203,13 +202,13 @@ func (e *extremeValueFinder) take(key []byte) (found bool, err error) {
 
 // groupTerms makes one group of each value in the index of a path, without reading documents. For index terms
 // that do not hold the whole value, such as long strings, it reads the documents.
-func (x *Execution) groupTerms(g *eval.Grouper, dead deadRIDs) error {
+func (x *Execution) groupTerms(g *eval.Grouper, sources []indexOnlySource) error {
 	o := x.Plan.IndexOnly
 	spans := x.groupBounds()
-	for i, src := range x.sources {
+	for i, src := range sources {
 		for _, s := range spans {
 			s.Lo = plan.Later(s.Lo, x.groupsFrom(g))
-			t := &indexTermGrouper{x: x, g: g, src: src, dead: dead[i], sieve: x.indexOnlyFilter(), hi: s.Hi,
+			t := &indexTermGrouper{x: x, g: g, src: src, sieve: x.indexOnlyFilter(), hi: s.Hi,
 				first: i == 0}
 			for _, a := range g.Rowset.Aggs {
 				t.counts = t.counts || a.Name == "COUNT"
@@ -219,7 +218,7 @@ func (x *Execution) groupTerms(g *eval.Grouper, dead deadRIDs) error {
 			}
 		}
 		if o.Constraint == nil && g.InPage(jsondoc.AppendOrdered(nil, lang.Undefined)) {
-			if err := x.groupLacking(g, src, dead[i]); err != nil {
+			if err := x.groupLacking(g, src); err != nil {
 				return err
 			}
 		}
@@ -248,13 +247,13 @@ func (x *Execution) groupsFrom(g *eval.Grouper) []byte {
 }
 
 // groupLacking adds the documents that do not have the path to the group of the value undefined.
-func (x *Execution) groupLacking(g *eval.Grouper, src source.Source, dead []uint64) error {
-	docs, err := x.lacking(src)
+func (x *Execution) groupLacking(g *eval.Grouper, src indexOnlySource) error {
+	docs, err := x.lacking(src.all)
 	if err != nil {
 		return err
 	}
 	for err == nil && docs.Next() {
-		if d := docs.Document(); !hasRID(dead, d.RID()) && x.passes(x.Plan.Rows) && !g.Add() {
+		if d := docs.Document(); !hasRID(src.dead, d.RID()) && x.passes(x.Plan.Rows) && !g.Add() {
 			err = x.Run.Err
 		}
 	}
@@ -276,8 +275,7 @@ const countFrom = 64
 type indexTermGrouper struct {
 	x      *Execution
 	g      *eval.Grouper
-	src    source.Source
-	dead   []uint64
+	src    indexOnlySource
 	sieve  *termFilter
 	counts bool // all documents of a group have to be counted; if not set, one document is enough
 	first  bool // this is the first source
@@ -299,7 +297,7 @@ func (t *indexTermGrouper) walk(lo []byte) (err error) {
 		if err = t.x.passEntry(); err != nil {
 			break
 		}
-		if !hasRID(t.dead, t.terms.RID()) {
+		if !hasRID(t.src.dead, t.terms.RID()) {
 			err = t.entry(t.terms.Key(), t.terms.RID())
 		}
 		if t.rest <= skipFrom || err != nil {
@@ -368,11 +366,11 @@ func (t *indexTermGrouper) entry(key []byte, rid uint64) error {
 // number, if the source has one; after countFrom entries of the key it lets the source count them.
 // Otherwise it does nothing.
 func (t *indexTermGrouper) countRest() (err error) {
-	c, ok := t.src.(source.IndexEntryCounter)
-	if p, far := t.src.(source.Prefetcher); far && p.Prefetches() > 0 {
+	c, ok := t.src.Source.(source.IndexEntryCounter)
+	if p, far := t.src.Source.(source.Prefetcher); far && p.Prefetches() > 0 {
 		ok = false // each count would need a round trip to the server of the data
 	}
-	if !ok || len(t.dead) > 0 || t.read != skipFrom && t.read != countFrom {
+	if !ok || len(t.src.dead) > 0 || t.read != skipFrom && t.read != countFrom {
 		return t.x.Run.Err
 	}
 	behind := append(t.key, 0xFF)

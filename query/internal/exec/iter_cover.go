@@ -31,7 +31,7 @@ func (wk *indexWalker) cover() {
 		return
 	}
 	c, ok := wk.src.(source.DeadDocumentLister)
-	if !ok {
+	if !ok || isScoped(wk.src) { // the index also has the entries of other partitions
 		return
 	}
 	var err error

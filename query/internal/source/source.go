@@ -120,8 +120,9 @@ type DocumentCounter interface {
 // their partition key) that still have index entries. With this list a query can be answered from the index
 // alone.
 type DeadDocumentLister interface {
-	// Dead returns the rids of the dead documents that still have index entries, in order. ok is false if
-	// there are more than most, or if the index has documents outside the scope.
+	// Dead returns the rids of the dead documents of the scope that still have index entries, in order. ok
+	// is false if there are more than most, or if Partition does not list exactly the documents of the
+	// scope although the scope is not the whole range.
 	Dead(most int) (rids []uint64, ok bool, err error)
 }
 

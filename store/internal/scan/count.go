@@ -53,17 +53,19 @@ func (s *Source) pointRange() engine.Range {
 	return layout.PointsBetween(s.State.Keys.CID, lo, hi)
 }
 
-// Dead returns the rids of the documents that have expired and are not purged yet, if there are at most most
-// of them. ok is false if the expiry index cannot answer: the scope is only a part of the range, whole
-// partition keys were deleted, or times to live are being changed to count from another property.
+// Dead returns the rids of the documents of the scope that have expired and are not purged yet, if at most
+// most documents of the range have. ok is false if the expiry index cannot answer: the scope is only a part
+// of the range and not one logical partition, whole partition keys were deleted, or times to live are being
+// changed to count from another property.
 func (s *Source) Dead(most int) (rids []uint64, ok bool, err error) {
 	lo, hi := s.Range.Min, s.Range.Max
 	inside := bytes.Compare(s.Span.Min, lo) <= 0 &&
 		(len(s.Span.Max) == 0 || len(hi) > 0 && bytes.Compare(s.Span.Max, hi) >= 0)
-	if len(s.State.Tombstones) > 0 || !s.State.Lives.Settled() || !inside || s.Span.Prefix != nil {
+	if len(s.State.Tombstones) > 0 || !s.State.Lives.Settled() ||
+		s.Span.Prefix == nil && !inside || s.Span.Shared {
 		return nil, false, nil
 	}
-	ok, err = s.eachDead(most, func(rid uint64) { rids = append(rids, rid) })
+	ok, err = s.eachDead(most, s.contains, func(rid uint64) { rids = append(rids, rid) })
 	slices.Sort(rids)
 	return rids, ok, err
 }
@@ -71,13 +73,14 @@ func (s *Source) Dead(most int) (rids []uint64, ok bool, err error) {
 // countDead counts the documents of the scope that have expired and are not purged yet; ok is false if
 // there are too many to check.
 func (s *Source) countDead() (dead int64, ok bool, err error) {
-	ok, err = s.eachDead(view.MaxGhosts, func(uint64) { dead++ })
+	ok, err = s.eachDead(view.MaxGhosts, s.contains, func(uint64) { dead++ })
 	return dead, ok, err
 }
 
-// eachDead calls fn for each document of the scope that has expired and is not purged yet. ok is false if
-// more than most documents would have to be checked.
-func (s *Source) eachDead(most int, fn func(rid uint64)) (ok bool, err error) {
+// eachDead calls fn for each document of the range that has expired and is not purged yet, and for which in
+// returns true. ok is false if more than most documents would have to be checked.
+func (s *Source) eachDead(most int, in func(layout.ItemHeader, []byte) bool, fn func(rid uint64)) (ok bool,
+	err error) {
 	inherit, due := s.State.Policy.Cutoffs(s.State.Now)
 	looked := 0
 	ok = true
@@ -92,7 +95,7 @@ func (s *Source) eachDead(most int, fn func(rid uint64)) (ok bool, err error) {
 				ok = false
 				return false, nil
 			}
-			gone, err := s.isExpired(e.ID)
+			gone, err := s.isExpired(e.ID, in)
 			if gone {
 				fn(e.ID)
 			}
@@ -105,8 +108,16 @@ func (s *Source) eachDead(most int, fn func(rid uint64)) (ok bool, err error) {
 	return true, nil
 }
 
-// isExpired reports whether the item with this rid has expired.
-func (s *Source) isExpired(rid uint64) (bool, error) {
+// contains reports whether an item, given as its header and body, is in the scope.
+func (s *Source) contains(h layout.ItemHeader, body []byte) bool {
+	return s.Span.Contains(h.EPK) && (s.Span.Prefix == nil || s.inPartition(h, body))
+}
+
+// isAnywhere returns true for each item of the range, also for those outside the scope.
+func isAnywhere(layout.ItemHeader, []byte) bool { return true }
+
+// isExpired reports whether the item with this rid has expired and in returns true for it.
+func (s *Source) isExpired(rid uint64, in func(layout.ItemHeader, []byte) bool) (bool, error) {
 	if s.items == nil {
 		s.items = s.Reader.Scan(layout.ScopeFamily(s.Range.Scope, layout.FamilyItem), false)
 	}
@@ -118,6 +129,5 @@ func (s *Source) isExpired(rid uint64) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	in := s.Span.Contains(h.EPK) && (s.Span.Prefix == nil || s.inPartition(h, body))
-	return in && s.State.Expired(&h, body), nil
+	return in(h, body) && s.State.Expired(&h, body), nil
 }

@@ -76,7 +76,8 @@ func (s *Source) findTallyVersion() (v work.IndexEntryCountVersion, ok bool, err
 		return v, false, nil
 	}
 	expired := false
-	ok, err = s.eachDead(view.MaxGhosts, func(uint64) { expired = true })
+	// The purge of a document in another partition changes the counts as well.
+	ok, err = s.eachDead(view.MaxGhosts, isAnywhere, func(uint64) { expired = true })
 	return v, ok && !expired, err
 }
 

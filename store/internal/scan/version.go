@@ -33,7 +33,7 @@ func (s *Source) Version() (version string, ok bool, err error) {
 		return "", false, nil
 	}
 	dead := fnv.New64a()
-	ok, err = s.eachDead(view.MaxGhosts, func(rid uint64) {
+	ok, err = s.eachDead(view.MaxGhosts, s.contains, func(rid uint64) {
 		_, _ = dead.Write(layout.Number(rid)) // a hash never returns an error
 	})
 	if err != nil || !ok {
