@@ -187,7 +187,7 @@ func smallDocument(i int, key string) string {
 }
 
 func measureKeys(s *shapeServer, n int) {
-	documents := 3 * max(int(100_000 * *shapeScale), 1000)
+	documents := 3 * max(int(100_000**shapeScale), 1000)
 	key := func(i int) string { return fmt.Sprint("key", i%n) }
 	s.load(documents, func(i int) string { return smallDocument(i, key(i)) })
 	s.times("point read", 1000, func(i int) { s.read(i*7919%documents, key(i*7919%documents)) })
