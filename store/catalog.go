@@ -187,12 +187,22 @@ func (cat *catalog) add(c *Container) {
 	c.d.byName[c.name] = c
 }
 
-func (cat *catalog) remove(c *Container) {
-	cat.containers = work.Without(cat.containers, c)
-	delete(cat.cids, c.cid)
-	cat.resources.Forget(c.families())
-	c.d.containers = work.Without(c.d.containers, c)
-	delete(c.d.byName, c.name)
+// remove removes containers of one database from the catalog. The caller holds openDataset.mu.
+func (cat *catalog) remove(list []*Container) {
+	if len(list) == 0 {
+		return
+	}
+	removed := make(map[*Container]bool, len(list))
+	for _, c := range list {
+		removed[c] = true
+		delete(cat.cids, c.cid)
+		cat.resources.Forget(c.families())
+		delete(c.d.byName, c.name)
+	}
+	without := func(all []*Container) []*Container {
+		return slices.DeleteFunc(slices.Clone(all), func(c *Container) bool { return removed[c] })
+	}
+	cat.containers, list[0].d.containers = without(cat.containers), without(list[0].d.containers)
 }
 
 // finishDrops removes the keys of containers whose drop was interrupted by a crash.
@@ -207,36 +217,51 @@ func (ds *openDataset) finishDrops(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, cid := range cids {
-		if err := ds.eraseContainer(ctx, cid); err != nil {
+	return ds.eraseContainers(ctx, cids)
+}
+
+// eraseAtOnce is the number of containers that are erased in one transaction. A large container is much
+// data, but its keys are deleted as ranges.
+const eraseAtOnce = 16
+
+// eraseContainers removes every key of containers that have left the catalog, and their drop records.
+func (ds *openDataset) eraseContainers(ctx context.Context, cids []uint32) error {
+	for some := range slices.Chunk(cids, eraseAtOnce) {
+		_, err := ds.eng.Update(ctx, [][]byte{host.CatalogScope()}, func(t engine.Txn) error {
+			for _, cid := range some {
+				t.DeleteRange(layout.ContainerRange(cid))
+				t.Delete(layout.DropKey(cid))
+			}
+			return nil
+		})
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// eraseContainer removes every key of a container that has left the catalog, and its drop record.
-func (ds *openDataset) eraseContainer(ctx context.Context, cid uint32) error {
-	_, err := ds.eng.Update(ctx, [][]byte{host.CatalogScope()}, func(t engine.Txn) error {
-		t.DeleteRange(layout.ContainerRange(cid))
-		t.Delete(layout.DropKey(cid))
-		return nil
-	})
-	return err
-}
-
-// dropContainerRecords removes a container's records from the catalog and writes a drop record, after which
-// nothing reads the container's keys. The caller erases the keys; if it cannot, the next Open does.
-func dropContainerRecords(t engine.Txn, c *Container, offers []record.Offer) error {
-	t.Delete(layout.ContainerKey(c.d.rec.Num, c.name))
+// dropContainerRecords removes the records of containers from the catalog and writes drop records, after
+// which nothing reads the containers' keys. The caller erases the keys; if it cannot, the next Open does.
+func dropContainerRecords(t engine.Txn, list []*Container, offers []record.Offer) error {
+	dropped := make(map[uint32]bool, len(list))
+	for _, c := range list { // first everything that reads: after a deletion of ranges, each read looks at all of them
+		dropped[c.cid] = true
+		if err := c.keepFormer(t); err != nil {
+			return err
+		}
+	}
 	for _, o := range offers {
-		if o.CID == c.cid {
+		if dropped[o.CID] {
 			t.Delete(layout.OfferKey(o.Num))
 		}
 	}
-	resource.DropFamilies(t, c.families())
-	t.Set(layout.DropKey(c.cid), []byte("{}"))
-	return c.keepFormer(t)
+	for _, c := range list {
+		t.Delete(layout.ContainerKey(c.d.rec.Num, c.name))
+		resource.DropFamilies(t, c.families())
+		t.Set(layout.DropKey(c.cid), []byte("{}"))
+	}
+	return nil
 }
 
 // dropDatabaseRecords removes a database from the catalog. Its containers have been removed before.

@@ -16,19 +16,20 @@ import (
 
 // removeDatabase removes a database and its containers from the catalog. The caller holds mu.
 func (cat *catalog) removeDatabase(d *Database, containers []*Container, families []record.OwnerAndKind) {
-	for _, c := range containers {
-		cat.remove(c)
-	}
+	cat.remove(containers)
 	cat.resources.Forget(families)
 	delete(cat.names, d.rec.ID)
 	cat.databases = work.Without(cat.databases, d)
 	cat.dropOffers(func(o record.Offer) bool { return o.Database == d.rec.Num })
 }
 
-// removeContainer removes a container and its throughput from the catalog. The caller holds mu.
-func (cat *catalog) removeContainer(c *Container) {
-	cat.remove(c)
-	cat.dropOffers(func(o record.Offer) bool { return o.CID == c.cid })
+// removeContainers removes containers of one database and their throughput from the catalog. The caller
+// holds mu.
+func (cat *catalog) removeContainers(list []*Container) {
+	cat.remove(list)
+	cat.dropOffers(func(o record.Offer) bool {
+		return slices.ContainsFunc(list, func(c *Container) bool { return o.CID == c.cid })
+	})
 }
 
 // announce writes drop records for the containers that are about to be copied, so that Open erases an
@@ -65,10 +66,8 @@ func (b *forkedDatabase) raiseLSNs(ctx context.Context, replaced []*Container) e
 // name that the copy replaces, if there is one. The caller holds the catalog's lock.
 func (b *forkedDatabase) commit(ctx context.Context, replaced []*Container) error {
 	return b.db.commitDrop(ctx, replaced, func(t *host.CatalogTxn) error {
-		for _, c := range replaced {
-			if err := dropContainerRecords(t, c, b.db.cat.offers); err != nil {
-				return err
-			}
+		if err := dropContainerRecords(t, replaced, b.db.cat.offers); err != nil {
+			return err
 		}
 		if b.old != nil {
 			dropDatabaseRecords(t, b.old, b.db.cat.offers)

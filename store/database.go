@@ -163,10 +163,8 @@ func (ds *openDataset) deleteDatabase(ctx context.Context, id string, o WriteOpt
 	err = ds.retryDrop(ctx, containers, func() error {
 		return closeAll(ctx, containers, func() error {
 			return ds.commitDrop(ctx, containers, func(t *host.CatalogTxn) error {
-				for _, c := range containers {
-					if err := dropContainerRecords(t, c, ds.cat.offers); err != nil {
-						return err
-					}
+				if err := dropContainerRecords(t, containers, ds.cat.offers); err != nil {
+					return err
 				}
 				dropDatabaseRecords(t, d, ds.cat.offers)
 				t.RecordHighest(highest(containers))
@@ -179,13 +177,7 @@ func (ds *openDataset) deleteDatabase(ctx context.Context, id string, o WriteOpt
 	}
 	families := d.families()
 	ds.mu.Lock()
-	for _, c := range containers {
-		ds.cat.remove(c)
-	}
-	ds.cat.resources.Forget(families)
-	delete(ds.cat.names, id)
-	ds.cat.databases = work.Without(ds.cat.databases, d)
-	ds.cat.dropOffers(func(o record.Offer) bool { return o.Database == d.rec.Num })
+	ds.cat.removeDatabase(d, containers, families)
 	ds.mu.Unlock()
 	ds.db.catalogWatch.Notify()
 	ds.eraseAll(ctx, containers)
@@ -208,12 +200,13 @@ func closeAll(ctx context.Context, containers []*Container, fn func() error) err
 // eraseAll frees the space of dropped containers. The containers have left the catalog already, so an error
 // does no harm: the next Open erases keys that are left after an error or a crash.
 func (ds *openDataset) eraseAll(ctx context.Context, containers []*Container) {
+	var cids []uint32
 	for _, c := range containers {
-		if err := ds.eraseContainer(context.WithoutCancel(ctx), c.cid); err != nil {
-			ds.opts.Logger.Warn("deleting the data of a dropped container failed; the next start will "+
-				"finish it",
-				"container", c.name, "error", err)
-		}
+		cids = append(cids, c.cid)
+	}
+	if err := ds.eraseContainers(context.WithoutCancel(ctx), cids); err != nil {
+		ds.opts.Logger.Warn("deleting the data of dropped containers failed; the next start will finish it",
+			"containers", len(cids), "first", containers[0].name, "error", err)
 	}
 }
 

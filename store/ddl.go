@@ -40,17 +40,17 @@ func (d *Database) Container(id string) (*Container, error) {
 // ContainerByRID returns the container with the given resource id. It fails with CodeBadRequest if rid is
 // malformed, and with CodeNotFound if this database has no such container.
 func (d *Database) ContainerByRID(rid string) (*Container, error) {
-	if _, ok := layout.ParseRID(rid, 8); !ok {
+	b, ok := layout.ParseRID(rid, 8)
+	if !ok {
 		return nil, value.BadRID(rid)
 	}
 	d.ds.mu.RLock()
-	defer d.ds.mu.RUnlock()
-	for _, c := range d.containers {
-		if c.RID() == rid && !c.state.Load().Dropped {
-			return c, nil
-		}
+	c := d.ds.cat.cids[layout.ContainerOfRID(b)]
+	d.ds.mu.RUnlock()
+	if c == nil || c.d != d || c.RID() != rid || c.state.Load().Dropped {
+		return nil, value.NotFound("container", rid)
 	}
-	return nil, value.NotFound("container", rid)
+	return c, nil
 }
 
 // CreateContainer creates a container. Zero fields of spec get Cosmos DB's defaults. A container without a
@@ -330,14 +330,14 @@ func (d *Database) drop(ctx context.Context, c *Container, check func() error) e
 		}
 		return db.commitDrop(ctx, []*Container{c}, func(t *host.CatalogTxn) error {
 			t.RecordHighest(highest([]*Container{c}))
-			return dropContainerRecords(t, c, db.cat.offers)
+			return dropContainerRecords(t, []*Container{c}, db.cat.offers)
 		})
 	})
 	if err != nil {
 		return err
 	}
 	db.mu.Lock()
-	db.cat.removeContainer(c)
+	db.cat.removeContainers([]*Container{c})
 	db.mu.Unlock()
 	db.db.catalogWatch.Notify()
 	db.eraseAll(ctx, []*Container{c})

@@ -254,9 +254,7 @@ func (b *forkedDatabase) finish(ctx context.Context, settle func(*forkedDatabase
 	case b.old != nil:
 		db.cat.removeDatabase(b.old, replaced, families)
 	case b.into != nil:
-		for _, c := range replaced {
-			db.cat.removeContainer(c)
-		}
+		db.cat.removeContainers(replaced)
 	}
 	b.publish()
 	db.mu.Unlock()

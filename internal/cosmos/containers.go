@@ -103,22 +103,21 @@ func (s *Service) queryContainers(c *activeOperation) error {
 	return queryFeed(c, f)
 }
 
-func (s *Service) containerFeed(c *activeOperation) (resourceFeed[store.ContainerInfo], error) {
+func (s *Service) containerFeed(c *activeOperation) (resourceFeed[*store.Container], error) {
 	d, _, err := s.database(c)
 	if err != nil {
-		return resourceFeed[store.ContainerInfo]{}, fault.Owner(err)
+		return resourceFeed[*store.Container]{}, fault.Owner(err)
 	}
 	c.out.setDatabasePaths(d.RID(), d.ID())
-	f := resourceFeed[store.ContainerInfo]{
+	return resourceFeed[*store.Container]{
 		key:      "DocumentCollections",
 		owner:    d.RID(),
-		position: func(i store.ContainerInfo) string { return ridPosition(i.RID) },
-		render:   c.appendContainer,
-	}
-	for _, coll := range d.Containers() {
-		f.rows = append(f.rows, coll.Info())
-	}
-	return f, nil
+		rows:     d.Containers(),
+		position: func(coll *store.Container) string { return ridPosition(coll.RID()) },
+		render: func(dst []byte, coll *store.Container) []byte {
+			return c.appendContainer(dst, coll.Info())
+		},
+	}, nil
 }
 
 func (s *Service) createContainer(c *activeOperation) error {

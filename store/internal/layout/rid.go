@@ -71,6 +71,9 @@ func ContainerRIDBytes(dbid, cid uint32) []byte {
 	return binary.BigEndian.AppendUint32(DatabaseRIDBytes(dbid), cid)
 }
 
+// ContainerOfRID returns the number of the container in its rid, which has 8 bytes.
+func ContainerOfRID(rid []byte) (cid uint32) { return binary.BigEndian.Uint32(rid[4:]) }
+
 // ChildRIDBytes returns the rid of a child of a container. child holds the type in its top 4 bits.
 func ChildRIDBytes(dbid, cid uint32, child uint64) []byte {
 	return binary.LittleEndian.AppendUint64(ContainerRIDBytes(dbid, cid), child)
