@@ -246,11 +246,10 @@ func (c *conn) read() (err error) {
 }
 
 // setPatience sets the deadline by which the client must send the next frame. It does nothing if the deadline
-// would change only a little. The caller holds the connection's lock. fail sets a shorter deadline under the
-// same lock, so setPatience cannot overwrite it.
+// would change only a little, or if the server has sent a close: fail has then set the last deadline. The
+// caller holds the connection's lock.
 func (c *conn) setPatience(now time.Time) {
 	if c.closing {
-		_ = c.raw.SetReadDeadline(now.Add(closeTime))
 		return
 	}
 	if c.patient.IsZero() || now.Sub(c.patient) >= c.o.IdleTimeout/16 {

@@ -2,6 +2,8 @@ package amqp
 
 import (
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
 	"github.com/mayflydb/mayfly/queue/wire"
@@ -86,6 +88,28 @@ func TestConnection(t *testing.T) {
 		c.stop()
 		c.failed(string(frame.CondForced))
 		c.closed()
+	})
+	t.Run("a close that the client ignores", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			c := opened(t, &fixedAttachResponseHandler{})
+			c.send(0, &frame.Open{})
+			expect[*frame.Close](c)
+			after := time.NewTicker(time.Second)
+			defer after.Stop()
+			for range 5 {
+				<-after.C
+				c.write([]byte{0, 0, 0, 8, 2, 0, 0, 0}) // an empty frame
+			}
+			synctest.Wait()
+			select {
+			case _, open := <-c.frames:
+				if open {
+					t.Error("the server has sent a frame after its close")
+				}
+			default:
+				t.Error("the connection is still open")
+			}
+		})
 	})
 	t.Run("no sense", func(t *testing.T) {
 		c := opened(t, &fixedAttachResponseHandler{})
