@@ -182,6 +182,12 @@ func (m *Mayfly) Advance(d time.Duration) {
 	if _, err := m.server.DB().SetClock(ctx, store.ClockChangeRequest{Advance: &d}); err != nil {
 		m.t.Fatalf("mayflytest: moving the clock by %s: %v", d, err)
 	}
+	m.purge(ctx)
+}
+
+// purge purges everything that has expired.
+func (m *Mayfly) purge(ctx context.Context) {
+	m.t.Helper()
 	if _, err := m.server.DB().SweepNow(ctx); err != nil {
 		m.t.Fatalf("mayflytest: purging what has expired: %v", err)
 	}
@@ -232,7 +238,8 @@ func (m *Mayfly) create(name, partitionKeyPath string) (*store.Container, error)
 }
 
 // WaitExpired moves the clock to the moment at which an item expires, and returns when the item is purged.
-// container is "database/container". If the item has already expired, the clock does not move.
+// container is "database/container". If the database has a clock of its own, that clock is moved. If the item
+// has already expired, no clock moves.
 // partitionKey is a string, a number, a bool or nil, or a []any of them for a hierarchical key. The test
 // fails if the item does not exist, or if it never expires with the current settings.
 func (m *Mayfly) WaitExpired(container string, partitionKey any, id string) {
@@ -251,8 +258,31 @@ func (m *Mayfly) WaitExpired(container string, partitionKey any, id string) {
 		m.t.Fatalf("mayflytest: the item %s in %s never expires: its ttl is %s by %s", id, container,
 			ttlText(e.TTL), e.Source)
 	case e.State == inspect.StateLive:
-		m.Advance(time.Unix(e.ExpiresAt, 0).Sub(m.Now()))
+		m.advanceTo(container, time.Unix(e.ExpiresAt, 0))
+	default:
+		m.purge(context.Background())
 	}
+}
+
+// advanceTo moves the clock of the database of a container (database/container) to a time, and purges
+// everything that has expired.
+func (m *Mayfly) advanceTo(container string, to time.Time) {
+	m.t.Helper()
+	id, _, _ := strings.Cut(container, "/")
+	d, err := m.server.DB().Database(id)
+	if err != nil {
+		m.t.Fatalf("mayflytest: the database %s: %v", id, err)
+	}
+	if _, own := d.Clock(); !own {
+		m.Advance(to.Sub(m.Now()))
+		return
+	}
+	ctx := context.Background()
+	by := to.Sub(d.Now())
+	if _, err := d.SetClock(ctx, store.ClockChangeRequest{Advance: &by}); err != nil {
+		m.t.Fatalf("mayflytest: moving the clock of the database %s by %s: %v", d.ID(), by, err)
+	}
+	m.purge(ctx)
 }
 
 func ttlText(n ttl.Seconds) string {

@@ -86,6 +86,33 @@ func TestWaitExpired(t *testing.T) {
 	if passed := m.Now().Sub(before); passed != 2*day {
 		t.Errorf("waiting for what has expired moved the clock to %s", passed)
 	}
+	if live, n := has(t, m, "ghost"); live || n != 0 {
+		t.Errorf("live %v, %d documents are stored", live, n)
+	}
+}
+
+// TestWaitExpiredInDatabaseWithClock checks that WaitExpired moves the clock of a database that has one of
+// its own, and not that of the server.
+func TestWaitExpiredInDatabaseWithClock(t *testing.T) {
+	t.Parallel()
+	m := New(t)
+	put(t, m.Container("db/c", "/pk"), "a", `,"ttl":86400`)
+	d, err := m.Store().Database("db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	hour := time.Hour
+	if _, err := d.SetClock(ctx, store.ClockChangeRequest{Advance: &hour}); err != nil {
+		t.Fatal(err)
+	}
+	before := m.Now()
+	m.WaitExpired("db/c", "p", "a")
+	if passed := m.Now().Sub(before); passed != 0 {
+		t.Errorf("the clock of the server was moved by %s", passed)
+	}
+	if live, n := has(t, m, "a"); live || n != 0 {
+		t.Errorf("live %v, %d documents are stored", live, n)
+	}
 }
 
 // lineCountingWriter is an io.Writer for a log that only counts the lines.

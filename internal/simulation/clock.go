@@ -28,7 +28,7 @@ func (m *machineClock) Now() time.Time {
 // After returns a channel on which the time is sent once, after d: see ttl.Clock.
 func (m *machineClock) After(d time.Duration) (<-chan time.Time, func()) {
 	fires := make(chan time.Time, 1)
-	if d <= m.deaf {
+	if m.deaf > 0 && d <= m.deaf {
 		return fires, func() {}
 	}
 	stopped := make(chan struct{})
