@@ -24,9 +24,10 @@ type FaultRule = inject.FaultRule
 // FaultKind is the fault that a FaultRule injects.
 type FaultKind = inject.Fault
 
-// The kinds of faults. The kinds with a status are those of Cosmos DB's protocol and apply to operations on
-// documents only. Latency and Drop apply to documents and messages. LockLost and Detach apply to messages
-// only, which a Mayfly of this package does not serve.
+// The kinds of faults. A kind with a status makes the server answer an operation on documents with this
+// status. Latency only delays the operation, by FaultRule.Latency, which must be set. Drop closes the
+// connection without an answer. LockLost and Detach apply to messages only, which a Mayfly of this package
+// does not serve, so they have no effect there.
 const (
 	Throttled   = inject.Throttled   // 429
 	RetryWith   = inject.RetryWith   // 449

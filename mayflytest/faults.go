@@ -1,15 +1,16 @@
 package mayflytest
 
-// Fault is an active FaultRule.
+// Fault is a FaultRule that Mayfly.Fail has added to a server.
 type Fault struct {
 	of *Mayfly
 	id string
 }
 
-// Fail adds a rule by which requests to the server fail: the operations that clients send to URL. Calls of
-// the test itself through Store never fail. Rules for messages are accepted but select no request, since the
-// server has no endpoint for Service Bus. Rules that were added earlier are tried first. A rule that sets no
-// end holds until the test ends or Fault.End is called. An invalid rule fails the test at once.
+// Fail adds a rule: from now on, the requests that clients send to URL fail if the rule selects them. The
+// result counts the failures and can end the rule. Calls of the test itself through Store never fail. A rule
+// for messages selects no request, since the server has no endpoint for Service Bus. If several rules select
+// a request, the first one that was added and is not Latency determines its failure. A rule without Count
+// and For holds until the test ends or Fault.End is called. If the rule is invalid, the test ends at once.
 //
 //	m.Fail(FaultRule{Fault: Throttled, Share: 0.1, Seed: 7})
 //	m.Fail(FaultRule{Fault: Timeout, After: true, Count: 1,
@@ -23,8 +24,8 @@ func (m *Mayfly) Fail(r FaultRule) Fault {
 	return Fault{m, s.ID}
 }
 
-// Hits returns to how many operations the rule has been applied. It keeps its value when the rule ends by
-// itself.
+// Hits returns the number of operations to which the rule has been applied, also after the rule has reached
+// its Count or the end of its time.
 func (f Fault) Hits() int {
 	for _, s := range f.of.server.Faults().List() {
 		if s.ID == f.id {

@@ -238,10 +238,11 @@ func (m *Mayfly) create(name, partitionKeyPath string) (*store.Container, error)
 }
 
 // WaitExpired moves the clock to the moment at which an item expires, and returns when the item is purged.
-// container is "database/container". If the database has a clock of its own, that clock is moved. If the item
-// has already expired, no clock moves.
-// partitionKey is a string, a number, a bool or nil, or a []any of them for a hierarchical key. The test
-// fails if the item does not exist, or if it never expires with the current settings.
+// container is "database/container". partitionKey is a string, a number, a bool or nil, or a []any of them
+// for a hierarchical key. If the database has a clock of its own, that clock is moved. If the item has already
+// expired, no clock moves. The test fails if the item never expires with the current settings, or if there is
+// no such item. That includes a purged item, unless its container keeps a log of expiries or all versions, and
+// still has the record of this expiry.
 func (m *Mayfly) WaitExpired(container string, partitionKey any, id string) {
 	m.t.Helper()
 	c, err := m.lookUp(container)
