@@ -16,9 +16,10 @@ var (
 	ErrConflict           = fault.ErrConflict           // the id, the name or the unique key already exists
 	ErrPreconditionFailed = fault.ErrPreconditionFailed // the document has another etag: see IfMatch
 	ErrBadRequest         = fault.ErrBadRequest         // the input is malformed or not allowed
-	// a document has more than 2 MB, or a transaction more than 16 MB
+	// ErrTooLarge is returned if a document has more than 2 MB, or a transaction more than 16 MB.
 	ErrTooLarge = fault.ErrTooLarge
-	// the context ended before the operation, or the transaction exceeded its time limit
+	// ErrCanceled is returned if the context ends before the operation, or if a transaction exceeds its time
+	// limit.
 	ErrCanceled    = fault.ErrCanceled
 	ErrDiskFull    = fault.ErrDiskFull    // not enough free space on the disk for the write; reads still work
 	ErrUnavailable = fault.ErrUnavailable // the store is closed, or a write to the disk has failed

@@ -231,7 +231,7 @@ func (c *Container) Expirations(ctx context.Context, after FeedPosition,
 	}
 }
 
-// waitFor waits until the channel happened is closed.
+// waitFor waits until the channel happened is closed. It returns an error if ctx ends first.
 func waitFor(ctx context.Context, happened <-chan struct{}) error {
 	select {
 	case <-happened:

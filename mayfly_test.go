@@ -322,7 +322,7 @@ func TestLeaseAndWaitExpired(t *testing.T) {
 		t.Error(err)
 	}
 	if must(c.Store(context.Background())).ID() != "sessions" {
-		t.Error("the container behind the door is another one")
+		t.Error("Store returns another container")
 	}
 }
 

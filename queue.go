@@ -116,8 +116,8 @@ func (db *DB) Queue(ctx context.Context, path string, opts ...QueueOption) (*Que
 		nil
 }
 
-// Topic opens or creates a topic, as DB.Queue does for a queue. It returns ErrConflict if there is a queue
-// with this path.
+// Topic opens the topic with this path. If it does not exist, Topic creates it. The options apply only to a
+// new topic; an existing one stays unchanged. Topic returns ErrConflict if there is a queue with this path.
 func (db *DB) Topic(ctx context.Context, path string, opts ...QueueOption) (*Topic, error) {
 	e, err := db.entity(ctx, entity.Topic, path, opts)
 	if err != nil {
@@ -126,8 +126,9 @@ func (db *DB) Topic(ctx context.Context, path string, opts ...QueueOption) (*Top
 	return &Topic{Sender{db, entity.Address{Entity: e.Path}}}, nil
 }
 
-// Subscription opens or creates a subscription of the topic, as DB.Queue does for a queue. A new subscription
-// receives the messages that are sent after its creation.
+// Subscription opens the subscription of the topic with this name. If it does not exist, Subscription creates
+// it; it receives the messages that are sent after that. The options apply only to a new subscription; an
+// existing one stays unchanged.
 func (t *Topic) Subscription(ctx context.Context, name string, opts ...QueueOption) (*Subscription, error) {
 	e, err := t.db.entity(ctx, entity.Subscription, t.at.Entity+"/Subscriptions/"+name, opts)
 	if err != nil {
@@ -217,8 +218,9 @@ func (o *Sender) Send(ctx context.Context, messages ...Message) error {
 	return o.db.retryAfterRestore(ctx, func() error { return o.db.queues.Send(ctx, o.at, list, nil) })
 }
 
-// Schedule works like Send, for messages that all have a scheduled time At. It returns their sequence
-// numbers, which Cancel takes.
+// Schedule sends messages that become available later: each must have a scheduled time At. All or none of
+// them are stored, durably. Schedule returns their sequence numbers, by which Cancel can delete them. Its
+// errors are those of Send.
 func (o *Sender) Schedule(ctx context.Context, messages ...Message) (numbers []int64, err error) {
 	list, err := o.encode(messages)
 	if err != nil {

@@ -31,13 +31,16 @@ func (in *Receiver) Receive(ctx context.Context, most int) ([]*ReceivedMessage, 
 	return in.receive(ctx, most, queue.PeekLock, (*queue.Receiver).Receive)
 }
 
-// TryReceive works like Receive, but does not wait: if no message is available, it returns none.
+// TryReceive locks up to most messages that are available now and returns them. It does not wait: if no
+// message is available, it returns none. It returns the same errors as Receive.
 func (in *Receiver) TryReceive(ctx context.Context, most int) ([]*ReceivedMessage, error) {
 	return in.receive(ctx, most, queue.PeekLock, (*queue.Receiver).TryReceive)
 }
 
-// Take works like Receive, but removes the messages from the queue instead of locking them. They cannot be
-// settled.
+// Take waits until at least one message is available, removes up to most messages from the queue, and returns
+// them. Since it does not lock them, they cannot be settled. It returns ErrCanceled if ctx ends before that,
+// ErrNotFound if the queue has been deleted, and ErrForbidden if the queue requires sessions, is disabled, or
+// forwards its messages.
 func (in *Receiver) Take(ctx context.Context, most int) ([]*ReceivedMessage, error) {
 	return in.receive(ctx, most, queue.ReceiveAndDelete, (*queue.Receiver).Receive)
 }
@@ -174,8 +177,9 @@ func (s *Session) Close() {
 	s.r.Close()
 }
 
-// Receive works like Receiver.Receive, for the messages of the session. It returns ErrLockLost if the lock of
-// the session has ended.
+// Receive waits until at least one message of the session is available, and returns up to most messages,
+// locked for the caller. It returns ErrLockLost if the lock of the session has ended. Its other errors are
+// those of Receiver.Receive.
 func (s *Session) Receive(ctx context.Context, most int) ([]*ReceivedMessage, error) {
 	return s.receive(ctx, most, s.r.Receive)
 }

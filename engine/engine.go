@@ -164,7 +164,8 @@ type TxnControl interface {
 	// again, since another caller has changed the data. The Update need not name the scope if the scope has
 	// not been used yet.
 	SetMark(scope []byte, mark uint64)
-	// Mark returns the mark of a scope that this Update named, including what this transaction has set.
+	// Mark returns the mark of a scope that this Update named: a number that callers change with SetMark
+	// whenever data cached about the scope become invalid. It includes what this transaction has set.
 	Mark(scope []byte) uint64
 	// Enlarge lets the transaction write up to MaxLargeTxnBytes, for data with large values. The engine holds
 	// one or two copies of the transaction's writes in memory until they are stored.

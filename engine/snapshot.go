@@ -44,7 +44,8 @@ var (
 	ErrNoSnapshot = errors.New("engine: no such snapshot")
 	// ErrSnapshotExists is returned by Snapshot if the name is taken.
 	ErrSnapshotExists = errors.New("engine: the snapshot exists already")
-	// ErrSnapshotName is returned for an invalid name: see ValidSnapshotName.
+	// ErrSnapshotName is returned for an invalid name of a snapshot. A valid name has 1 to 64 lower-case
+	// letters, digits, '-', '_' and '.', begins with a letter or a digit, and does not end with a dot.
 	ErrSnapshotName = errors.New("engine: not a name for a snapshot")
 )
 

@@ -82,7 +82,8 @@ func (c *activeRequest) set(name, value string) {
 	}
 }
 
-// setBytes sets a response header. name must have the form that set requires. The value is copied.
+// setBytes sets a response header to a copy of value. name must be in lower case, except for Content-Length,
+// Content-Type and Connection, which net/http requires in its canonical form.
 func (c *activeRequest) setBytes(name string, value []byte) {
 	if c.mapped || name[0] < 'a' && c.r != nil {
 		c.set(name, string(value))
@@ -204,10 +205,10 @@ func (c *activeRequest) recordBody() {
 }
 
 // takeBody reads the rest of the body of a refused request. Most clients read the response only after they
-// have sent the whole request, and treat a connection that is closed earlier as a transient fault. more
-// reports whether more than maxDrain bytes remain: the response must then be sent first, and linger reads
-// the rest. The usual time limits of bodies apply. If the client waits for permission to send (Expect:
-// 100-continue), takeBody reads nothing.
+// have sent the whole request, and treat a connection that is closed earlier as a transient fault. If more
+// than maxDrain bytes remain, takeBody returns true: the caller must then send the response and call linger,
+// which reads the rest. The usual time limits of bodies apply. If the client waits for permission to send
+// (Expect: 100-continue), takeBody reads nothing.
 func (c *activeRequest) takeBody() (more bool) {
 	if c.source == nil || c.length == 0 || !c.reading && c.header("Expect") != "" {
 		return false

@@ -83,8 +83,10 @@ type certAuthority struct {
 	pem, key []byte // as PEM text
 }
 
-// authorityAt returns the authority that is shared or stored in dir, or makes a new one. It stores a new one
-// unless dir is empty.
+// authorityAt returns the certificate authority for hosts: the one that several servers share, if shared is
+// not nil, otherwise the one that is stored in dir. If there is none, or it must be renewed, authorityAt
+// makes a new one. It stores a new one in dir, unless dir is empty. path is the path of the certificate's
+// file.
 func authorityAt(dir string, hosts []string, shared UpdateSharedCertAuthorityFunc,
 	now time.Time) (a *certAuthority,
 	path string, err error) {
@@ -179,7 +181,8 @@ func ownHosts(hosts []string) (all []string) {
 	return all
 }
 
-// allHosts returns ownHosts and the machine's name.
+// allHosts returns the names for which the certificate is made: localhost, 127.0.0.1, ::1, hosts and the
+// machine's name, in lower case and without duplicates.
 func allHosts(hosts []string) []string {
 	name, err := os.Hostname()
 	if err != nil { // the machine's name is optional
@@ -208,7 +211,7 @@ func permitted(authority *x509.Certificate) (hosts []string) {
 	return hosts
 }
 
-// loadAuthority reads the authority from dir. It returns nil if a new one must be made.
+// loadAuthority reads the certificate authority from dir. It returns nil if a new one must be made.
 func loadAuthority(dir string, now time.Time) *certAuthority {
 	pemText, err := os.ReadFile(filepath.Join(dir, certFile))
 	if err != nil {

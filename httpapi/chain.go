@@ -24,7 +24,7 @@ func (s *Server) serveHTTP(r *http.Request, w *echo.Response, next middlewareSte
 	c.run(next)
 }
 
-// run passes a request through the chain, and converts an error of the chain to a response.
+// run passes a request through the chain of middleware, and converts an error of the chain to a response.
 func (c *activeRequest) run(next middlewareStep) {
 	s := c.srv
 	s.gate.RLock()

@@ -148,8 +148,8 @@ func checkConsistencyPolicy(t *testing.T) {
 	strict.do("GET", "/", "").want(200).has("userConsistencyPolicy.defaultConsistencyLevel", `"Strong"`)
 }
 
-// everyFeed lists feeds and queries over all kinds of resources, with the number of rows that each has on
-// the server that checked returns.
+// everyFeed lists feeds and queries over all kinds of resources, with the number of rows that each has on the
+// test server that the function checked returns.
 var everyFeed = []struct {
 	key, path, query string
 	rows             int

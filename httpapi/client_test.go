@@ -282,7 +282,8 @@ func (a *testResponse) inner() []gjson.Result {
 	return append(gjson.Get(text, "Errors").Array(), gjson.Get(text, "errors").Array()...)
 }
 
-// lacksFeatures reports whether this is the error, without JSON, that the client lacks query features.
+// lacksFeatures reports whether the response is the error for a client that lacks query features, with plain
+// text as its message, not JSON.
 func (a *testResponse) lacksFeatures() bool {
 	return a.at("code").Str == "BadRequest" &&
 		strings.HasPrefix(a.at("message").Str, "Query contains 1 or more unsupported features.")

@@ -45,8 +45,9 @@ func (d *shutdownWaitGroup) begin() bool {
 	return !d.closed
 }
 
-// end makes begin return false, and waits until all registered work is done. If ctx ends first, it returns
-// the error of ctx. Connections in direct mode end when the server is drained.
+// end makes begin refuse further work, and waits until all registered work, such as the serving of
+// connections in direct mode, is done. If ctx ends first, it returns the error of ctx. It does not end the
+// work itself.
 func (d *shutdownWaitGroup) end(ctx context.Context) error {
 	d.mu.Lock()
 	d.closed = true
@@ -149,7 +150,8 @@ func (c *directModeConn) Read(p []byte) (int, error) {
 	return c.tls.Load().Read(p)
 }
 
-// Close closes the connection, which sniffConn.Close does not do any more after the change to direct mode.
+// Close closes a connection that has changed to direct mode. The method Close of the underlying sniffConn
+// would leave it open.
 func (c *directModeConn) Close() error { return c.end() }
 
 // SetReadDeadline sets the deadline of the raw connection. sniffConn.SetReadDeadline has no effect in
@@ -187,7 +189,9 @@ func (t *targetResource) parseAddresses() error {
 	return nil
 }
 
-// resolve parses the feed that $resolveFor names: dbs, or dbs/{rid}/colls/{rid}/docs.
+// resolve parses the value of the query parameter $resolveFor, by which a client in direct mode requests the
+// addresses of replicas. The value is dbs, or the feed of a container's items by resource ids,
+// dbs/{rid}/colls/{rid}/docs.
 func (t *targetResource) resolve(parts []string) error {
 	switch {
 	case len(parts) == 1 && strings.EqualFold(parts[0], "dbs"):

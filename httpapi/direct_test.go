@@ -86,7 +86,7 @@ var itemFrames = map[string]struct {
 }
 
 // frame returns the RNTBD frame of a signed request for the item id in the container c of the database d.
-// what is a key of itemFrames.
+// what is the operation: "create", "read", "query" and so on.
 func (w *directTestServer) frame(what, id, body string, more ...rntbdtest.Token) []byte {
 	op, link := itemFrames[what], "dbs/d/colls/c"
 	if !op.feed {
@@ -96,8 +96,8 @@ func (w *directTestServer) frame(what, id, body string, more ...rntbdtest.Token)
 	return w.frameAs(AuthorizationHeader(signature), what, id, body, more...)
 }
 
-// frameAs returns the RNTBD frame of a request for the item id with the given authorization header. what
-// is a key of itemFrames.
+// frameAs returns the RNTBD frame of a request for the item id with the given authorization header. what is
+// the name of the operation, a key of itemFrames. more are further tokens of the frame.
 func (w *directTestServer) frameAs(authorization, what, id, body string, more ...rntbdtest.Token) []byte {
 	op := itemFrames[what]
 	tokens := append([]rntbdtest.Token{rntbdtest.Text(0x15, "d"), rntbdtest.Text(0x16, "c"),

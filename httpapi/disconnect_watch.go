@@ -26,8 +26,8 @@ type disconnectWatch struct {
 	reading chan struct{}      // closed when run has read from the connection; nil: it does not read
 }
 
-// begin returns the context of a query that begins. Until end returns, nobody else may read from the
-// connection.
+// begin starts to watch the connection for the duration of a query. It returns a context for the query, which
+// is canceled if the client disconnects. Until end returns, nobody else may read from the connection.
 func (w *disconnectWatch) begin(parent context.Context) context.Context {
 	ctx, cancel := context.WithCancel(parent)
 	w.mu.Lock()
@@ -40,8 +40,9 @@ func (w *disconnectWatch) begin(parent context.Context) context.Context {
 	return ctx
 }
 
-// run waits, if a query is in progress, for a byte of the connection, for the end of the connection, or for
-// the end of the query.
+// run is called some time after a query began. If the query is still in progress, run reads a byte of the
+// connection, until the query ends. A byte is kept for the next request; if the connection has ended, run
+// cancels the query.
 func (w *disconnectWatch) run() {
 	w.mu.Lock()
 	w.armed = false

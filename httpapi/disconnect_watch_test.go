@@ -10,14 +10,15 @@ import (
 	"testing"
 )
 
-// queryText returns a signed query for all items of partition key "a" as HTTP/1.1 text.
+// queryText returns a signed request with the given query as HTTP/1.1 text.
 func (w *testServer) queryText(query string) string {
 	return w.text("POST", docs, `{"query":"`+query+`"}`, "x-ms-documentdb-isquery", "True",
 		"content-type", "application/query+json")
 }
 
-// TestFastPathQueries sends queries, among them an invalid one and one with a large response, on one
-// connection.
+// TestFastPathQueries sends queries on one connection, among them an invalid one and one with a large
+// response. It checks that each is served on the fast path, without net/http, with the right status, body and
+// Content-Length.
 func TestFastPathQueries(t *testing.T) {
 	w := newTestServer(t)
 	w.container("")

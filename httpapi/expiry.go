@@ -15,9 +15,9 @@ func (c *activeRequest) setExpiry(e inspect.ItemExpiryExplanation) {
 	}
 }
 
-// setLint sets the header x-mayfly-lint to the names of the lint rules that a write violated, that is,
-// signs that its time to live or a vector is valid but probably a mistake. It does nothing if there are
-// none.
+// setLint sets the header x-mayfly-lint to the names of the lint rules that a write violated. A lint rule
+// reports a valid value, such as a very long time to live, that is probably a mistake. If found is empty,
+// setLint does nothing.
 func (c *activeRequest) setLint(found definition.BrokenLintRules) {
 	if found != 0 {
 		c.set("x-mayfly-lint", found.String())

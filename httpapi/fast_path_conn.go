@@ -81,7 +81,8 @@ type fastPathConn struct {
 	query              bool                     // the request may be a query
 	watch              disconnectWatch
 
-	// status line, headers and body that have not been sent yet; nil: there is no head yet
+	// answer holds the part of the response that has not been sent yet: status line, headers and body. It is
+	// nil until there is a status line.
 	answer     *headerBuffer
 	w          *echo.Response
 	from       int // start of the status line in answer

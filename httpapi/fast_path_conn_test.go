@@ -134,8 +134,8 @@ func TestFastPathResponses(t *testing.T) {
 	want(id, 200, `"n":1`)
 }
 
-// TestFastPathWrites sends several writes on one connection. It checks that errors do not close the
-// connection.
+// TestFastPathWrites sends several writes on one connection that serves them on the fast path, without
+// net/http. It checks the responses, and that errors do not close the connection.
 func TestFastPathWrites(t *testing.T) {
 	w := newTestServer(t, func(s *testServerOptions) { s.server.Requests = fullLog() })
 	w.container("")
@@ -317,8 +317,8 @@ func TestFastPathShutdown(t *testing.T) {
 	}
 }
 
-// TestFastPathAborted checks that the connection is closed if the handler of a read on the fast path
-// panics with http.ErrAbortHandler.
+// TestFastPathAborted checks that the connection is closed if a read on the fast path, which serves single
+// items without net/http, panics with http.ErrAbortHandler.
 func TestFastPathAborted(t *testing.T) {
 	w := newTestServer(t)
 	w.container("")

@@ -131,8 +131,9 @@ func pagedWorld(t testing.TB) (*testServer, []*pagedReadCase) {
 	return w, list
 }
 
-// pagedQueries are queries whose rows have a fixed order. all is the query without OFFSET, TOP and LIMIT,
-// whose rows a manipulated token may reach; empty: text has none of them.
+// pagedQueries are queries whose rows have a fixed order. If text has OFFSET, TOP or LIMIT, all is the same
+// query without them: a query with a manipulated continuation token may return any of its rows. Otherwise all
+// is empty.
 var pagedQueries = []struct{ text, all string }{
 	{"SELECT c.id FROM c", ""},
 	{"SELECT c.id, c.n FROM c ORDER BY c.n", ""},

@@ -37,7 +37,8 @@ func (g *requestGenerator) n(max int) int {
 	return v % max
 }
 
-// in returns true with probability 1/n, by the next byte.
+// in makes a random choice: it returns true with probability 1/n. It takes the next byte of the fuzzer's
+// input as the random number.
 func (g *requestGenerator) in(n int) bool { return g.n(n) == n-1 }
 
 func (g *requestGenerator) of(list ...string) string { return list[g.n(len(list))] }

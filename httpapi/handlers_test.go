@@ -77,7 +77,8 @@ func TestNameBeforeRID(t *testing.T) {
 	w.do("GET", "/dbs/"+rid, "").want(200).has("id", `"precious"`)
 }
 
-// TestDatabaseNamedLikeRID checks a database whose name has the form of a rid but is no database's rid.
+// TestDatabaseNamedLikeRID checks that a database whose name has the form of a rid, but is no database's rid,
+// can be created and used by this name.
 func TestDatabaseNamedLikeRID(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)

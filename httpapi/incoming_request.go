@@ -44,7 +44,8 @@ func (c *activeRequest) fromHTTP(r *http.Request) {
 	}
 }
 
-// fromShortcut fills in the request from one that a connection has read without net/http.
+// fromShortcut fills in the request from s, a connection that has parsed the HTTP/1.1 request itself instead
+// of by net/http.
 func (c *activeRequest) fromShortcut(s *fastPathConn) {
 	c.incomingRequest = incomingRequest{context: s.context, method: s.method, uri: s.path, path: s.path,
 		host:   s.host,

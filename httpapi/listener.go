@@ -58,8 +58,8 @@ type sniffConn struct {
 	conf   *tls.Config
 	conns  *openConns
 	frames func(*sniffConn)
-	// refusal is the function of sniffListener that replaces error responses of net/http itself; may be
-	// nil.
+	// refusal returns the bytes to send in place of an error response that net/http itself has made; nil:
+	// such responses are sent unchanged.
 	refusal   func(answer []byte) []byte
 	shortcuts *fastPathConfig // nil: net/http serves all requests
 	short     *fastPathConn   // nil until the connection serves a read by itself
@@ -74,8 +74,8 @@ type sniffConn struct {
 	// handler has ended.
 	answering atomic.Bool
 	closed    atomic.Bool
-	// head is the part of a response's head that Write inserts; nil: none. It is used only by the goroutine
-	// that serves HTTP/1.1.
+	// head holds headers as text that Write inserts after the status line, when net/http writes the beginning
+	// of a response; nil: none. It is used only by the goroutine that serves HTTP/1.1.
 	head *headerBuffer
 	// request is the request in progress, for reports of requests that do not end.
 	request atomic.Pointer[incomingRequest]
@@ -84,7 +84,8 @@ type sniffConn struct {
 	tls           atomic.Pointer[tls.Conn]
 	ahead         []byte // bytes that were read ahead, decrypted; used only by Read and disconnectWatch
 	directChecked bool   // whether the client uses direct mode has been checked; used only by Read
-	// the connection was taken over for direct mode: calls by net/http have no effect
+	// handedOver is true once the connection has been taken over from net/http for direct mode. From then on
+	// calls of its methods by net/http have no effect.
 	handedOver atomic.Bool
 }
 

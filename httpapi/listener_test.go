@@ -31,8 +31,8 @@ func serve(t *testing.T, withTLS bool, o Options) *listeningServer {
 	return serveWith(t, withTLS, o, func(*listeningServer) {})
 }
 
-// serveWith starts a server on a real port, as serve does, but first calls change, which can alter its
-// settings.
+// serveWith starts a server on a real port, with TLS or without. Before it serves, change can alter its
+// settings. Requests must not need the server's store.
 func serveWith(t *testing.T, withTLS bool, o Options, change func(*listeningServer)) *listeningServer {
 	t.Helper()
 	cert, text, _, err := Certificate("", nil, nil)

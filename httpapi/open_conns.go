@@ -107,8 +107,9 @@ func (s *openConns) begin(c *sniffConn, r *incomingRequest) {
 	}
 }
 
-// state is the ConnState hook of http.Server. An HTTP/1.1 connection becomes idle when the last byte of a
-// response has been sent, which is later than the end of the request's handler.
+// state is the ConnState hook of http.Server. It records that an HTTP/1.1 connection has become idle, so that
+// it may be closed for a new one. That is when the last byte of a response has been sent, later than the end
+// of the request's handler.
 func (s *openConns) state(conn net.Conn, now http.ConnState) {
 	c, ok := conn.(*sniffConn)
 	if !ok || now != http.StateIdle {

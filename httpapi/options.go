@@ -73,8 +73,8 @@ type Options struct {
 	MaxConnections int
 	// CheckWebhook returns an error if the URL of a webhook is not allowed. Default: all URLs are allowed.
 	CheckWebhook func(ctx context.Context, url string) error
-	// Faults are the fault injection rules. Default: a set of the server's own whose times are those of the
-	// data's clock.
+	// Faults are the fault injection rules. By default the server has an empty set of its own, whose times
+	// are those of the data's clock.
 	Faults *inject.FaultRules
 	// Profiles serves the profiles of Go's runtime under /debug/pprof to clients with the key.
 	Profiles bool

@@ -210,7 +210,8 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-// TestOwnOrigin checks that pages of the server itself, under any host that it accepts, may write.
+// TestOwnOrigin checks that a POST from a web page of the server itself is accepted, under any host name that
+// the server has, and that one from a page of another origin is refused with 403.
 func TestOwnOrigin(t *testing.T) {
 	t.Parallel()
 	s := bare(t, Options{NoAuth: true, Hosts: []string{"mayfly.test"}})

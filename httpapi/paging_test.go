@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// fill creates n items with the ids 0 to n-1. Their partition keys are key0, key1 and so on, in turn; keys
-// is the number of these.
+// fill creates n items with the ids 0 to n-1. Their partition keys are key0, key1 and so on, in turn. keys is
+// the number of different partition keys.
 func (w *testServer) fill(n, keys int) {
 	w.t.Helper()
 	for i := range n {

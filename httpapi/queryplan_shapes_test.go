@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// shapesWorld returns a server with n items. Items with the same property t, or the same property u, are in
-// one partition each; items with the same property n are in several.
+// shapesWorld returns a server with 40 items in a container of n partition ranges. All items of a partition
+// key have the same property t and the same property u; the property n has the same values in several.
 func shapesWorld(t *testing.T, n int) *testServer {
 	w := newTestServer(t, ranges(n))
 	w.container("")
@@ -19,8 +19,9 @@ func shapesWorld(t *testing.T, n int) *testServer {
 	return w
 }
 
-// TestGroupsInOrder checks GROUP BY with ORDER BY: the groups come in that order if the server merges
-// them, and also if a client does, unless they have aggregates.
+// TestGroupsInOrder checks that a query with GROUP BY and ORDER BY returns its groups in that order if the
+// server merges the partition ranges. If the client merges them, the order is checked only for queries
+// without aggregates or with a single range.
 func TestGroupsInOrder(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 5} {

@@ -12,7 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/racetest"
 )
 
-// unmergeable are parts of the error messages for query plans of queries whose rows clients cannot merge.
+// unmergeable are parts of the error messages with which a query plan is refused because clients cannot merge
+// the rows of the query.
 var unmergeable = []string{"Compositions of aggregates and other expressions are not allowed.",
 	"is not supported across partitions"}
 
@@ -124,8 +125,9 @@ const mixedSettings = keyedByPK + `,"indexingPolicy":{"includedPaths":[{"path":"
 	"fullTextPolicy":{"defaultLanguage":"en-US","fullTextPaths":[{"path":"/text","language":"en-US"}]},
 	"vectorEmbeddingPolicy":{"vectorEmbeddings":[{"path":"/v","dataType":"float32","dimensions":3,"distanceFunction":"euclidean"}]}`
 
-// TestClientMergeOfMixedItems runs queries over items that are hard to merge (see fillMixed) with a client
-// that merges by the query plan, and checks that its result is that of the server.
+// TestClientMergeOfMixedItems runs queries over items whose values have different types, repeat or are
+// missing, with a client that merges the results of several ranges by the query plan. The result must be that
+// of the server.
 func TestClientMergeOfMixedItems(t *testing.T) {
 	queries := strings.Split(strings.TrimSpace(`
 SELECT * FROM c

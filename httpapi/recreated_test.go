@@ -112,8 +112,9 @@ func (k *containerMetadataCachingClient) http(method, body string,
 	}
 }
 
-// direct returns a function for over that sends a query to a range in direct mode, with the cached rid of
-// the container.
+// direct returns a function that sends the query body to the partition range with a given id, in direct mode,
+// together with the container's rid that the client has cached. The function returns the status, the
+// substatus and the body of the response. It is an argument of the method over.
 func (k *containerMetadataCachingClient) direct(l *rawDirectConn,
 	body string) func(string) (int, string, []byte) {
 	return func(id string) (int, string, []byte) {

@@ -184,8 +184,9 @@ func TestResumeConditions(t *testing.T) {
 	}
 }
 
-// resumeCondition returns the condition that is true for the rows after those with the order-by values
-// keys or, if equal is set, also for those with these values. by is the ORDER BY clause.
+// resumeCondition returns a condition of the query language that selects the rows after the row with the
+// order-by values keys. If equal is set, it also selects the rows with exactly these values. by is the ORDER
+// BY clause.
 func resumeCondition(by string, keys []jsondoc.Value, equal bool) string {
 	var alternatives []string
 	prefix := ""

@@ -153,8 +153,8 @@ func (t *targetResource) parseLabRoute(rawPath string) error {
 	return nil
 }
 
-// labPath returns the path of Mayfly's own API in the one form that its router matches: with escaped ids and
-// without optional escapes.
+// labPath returns the path of a request for Mayfly's own API as the router of that API expects it: ids are
+// escaped as by url.PathEscape, and nothing else is. It returns "/" if no path of that API can be meant.
 func (t *targetResource) labPath() string {
 	if t.N == 0 && (strings.HasPrefix(t.labRoute, "_mayfly/dbs/") ||
 		strings.HasPrefix(t.labRoute, "_mayfly/snapshots/") || strings.HasPrefix(t.labRoute,

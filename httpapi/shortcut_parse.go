@@ -131,7 +131,7 @@ func canonicalName(name string) string {
 	return http.CanonicalHeaderKey(name)
 }
 
-// maxKnownName is the maximum length of a name in canonicalNames.
+// maxKnownName is the maximum length in bytes of a header name in canonicalNames, the table of common names.
 const maxKnownName = 56
 
 // canonicalNames maps the names, in lower case, of the headers that clients send with most queries and

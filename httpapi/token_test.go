@@ -42,7 +42,8 @@ func tokenWorld(t *testing.T) *testServer {
 	return w
 }
 
-// rightsTokens are the permissions of TestTokenRights, by the letters that rights uses for them.
+// rightsTokens are the permissions for whose resource tokens TestTokenRights checks requests. The table of
+// requests names them by their letters.
 var rightsTokens = []struct {
 	letter                    byte
 	mode, resource, partition string
@@ -157,8 +158,8 @@ var rights = []struct {
 	{"DELETE", coll + "/udfs/none", "", "w"},
 }
 
-// TestTokenRights sends every request of rights with every token and checks whether it is authorized. An
-// authorized request may fail for another reason.
+// TestTokenRights sends each request of the table rights with a resource token for each kind of permission,
+// and checks whether the request is authorized. An authorized request may fail for another reason.
 func TestTokenRights(t *testing.T) {
 	t.Parallel()
 	w := tokenWorld(t)
@@ -178,8 +179,8 @@ func TestTokenRights(t *testing.T) {
 	}
 }
 
-// rightsHeaders returns the request headers for the words in the column headers of rights, such as "query"
-// or "upsert".
+// rightsHeaders returns the headers of a test request that is described by words: "a" and "b" stand for
+// partition keys, words such as "query" and "upsert" for kinds of requests.
 func rightsHeaders(words string) (headers []string) {
 	for _, word := range strings.Fields(words) {
 		switch word {

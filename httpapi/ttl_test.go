@@ -164,9 +164,9 @@ func TestDefaultTTL(t *testing.T) {
 	}
 }
 
-// TestTTLPropertyPath checks a container's ttlPropertyPath, the property with which the lifetime of an
-// item begins: it determines when items expire, can be set and removed, and is used in dry runs and
-// explanations.
+// TestTTLPropertyPath checks a container's ttlPropertyPath, the path of the property from which the times to
+// live of its items count: it determines when items expire, can be set and removed, and is used in dry runs
+// and explanations.
 func TestTTLPropertyPath(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t)

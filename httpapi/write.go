@@ -195,7 +195,8 @@ func (c *activeRequest) setRareHead() {
 	}
 }
 
-// setDuration sets the request's duration in milliseconds.
+// setDuration sets the response header x-ms-request-duration-ms: how long the request has taken so far, in
+// milliseconds with three decimals.
 func (c *activeRequest) setDuration() {
 	took := c.duration().Microseconds()
 	var text [24]byte

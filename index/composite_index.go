@@ -178,7 +178,8 @@ func (c *CompositeIndex) Exact(key []byte) bool {
 }
 
 // TermsFrom returns the part of an index key from the i-th path on: the encoded values as they are stored,
-// with those of descending paths complemented. Exact must be true of the key.
+// with those of descending paths complemented. The key must hold the complete values of all paths (see
+// Exact).
 func (c *CompositeIndex) TermsFrom(key []byte, i int) []byte {
 	var room [maxTerm]byte
 	rest := key[min(len(key), 1+compositeIDSize):]
@@ -188,9 +189,10 @@ func (c *CompositeIndex) TermsFrom(key []byte, i int) []byte {
 	return rest
 }
 
-// splitTerm splits off the encoded value at the start of b, the part of an index key from some path on.
-// complemented must be true if that path is descending; its bytes are then complemented back. term uses the
-// memory of room, and is nil if b does not begin with an encoded value. whole is false if the value was cut.
+// splitTerm splits b, the rest of a composite index key, into the encoded value of its first path and the
+// rest. complemented must be true if the path is in descending order, in which the value's bytes are stored
+// complemented; term has them restored, in the memory of room. term is nil if b does not begin with an
+// encoded value. whole is false if the value was cut because it is long.
 func splitTerm(room, b []byte, complemented bool) (term, rest []byte, whole bool) {
 	if len(b) == 0 {
 		return nil, nil, false

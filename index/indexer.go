@@ -16,7 +16,8 @@ type IndexingSettings struct {
 	Geometry  bool                // geometries lie in a plane, not on the globe
 	Languages map[string]Language // of the texts at paths, as printed by jsondoc.Path
 	Language  Language            // of the texts at all other paths
-	// dimensions of the vectors by their paths in the vector embedding policy, as printed by jsondoc.Path
+	// Vectors maps each path of the vector embedding policy, as printed by jsondoc.Path, to the number of
+	// dimensions of its vectors.
 	Vectors map[string]int
 	// composite indexes that the container has in addition to those of its indexing policy
 	Own [][]CompositePathSpec
@@ -179,14 +180,16 @@ func (x *Indexer) Included(p Path) bool {
 	return c.Indexed()
 }
 
-// RangeIndexed reports whether every document with a value at path has an entry for it: a Term for each
-// scalar, and an entry of the kind for each array and object.
+// RangeIndexed reports whether the range index has an entry for every document with a value at path. The
+// entry of a scalar contains the value, or the beginning of a long string. That of an array or object
+// contains only the kind.
 func (x *Indexer) RangeIndexed(p Path) bool {
 	return x.inAllVersions(p, func(x *Indexer) bool { return x.Included(p) && x.evaluates(p[0].Name) })
 }
 
-// inAllVersions reports whether x and all older indexers index a path, according to indexed, and the path
-// has the same value for all of them.
+// inAllVersions reports whether all documents have index entries for a path, also those that were indexed by
+// an older policy. This is so if indexed returns true for x and for all indexers of older policies, and a
+// computed property at the path has the same definition in all of them.
 func (x *Indexer) inAllVersions(p Path, indexed func(*Indexer) bool) bool {
 	if x == nil || !p.sound() || !indexed(x) {
 		return false

@@ -25,7 +25,8 @@ import (
 // ShapeSize is the length in bytes of the name of a shape. A shape is the set of paths that a document has.
 const ShapeSize = 16
 
-// maxShapeRecord is the maximum length in bytes of the list of a shape's paths that is stored.
+// maxShapeRecord is the maximum length in bytes of a stored record that lists the paths of a shape (the set
+// of paths that a document has).
 const maxShapeRecord = 16 << 10
 
 // Unlisted returns the common shape name of all documents whose shape (set of paths) is not stored as a
@@ -80,8 +81,8 @@ func ShapeOf(entries []Entry, lead int) int {
 	})
 }
 
-// ShapeName returns the name of the document's shape, a part of the key of its shape entry: see ShapeOf.
-// Writing to the result changes the entry.
+// ShapeName returns the name of a document's shape, the set of paths that it has, from the index entry e for
+// the shape. In e.Key, lead other bytes come before the index key. The result shares the memory of e.Key.
 func ShapeName(e Entry, lead int) []byte { return e.Key[lead+2 : lead+2+ShapeSize] }
 
 // AppendShape appends the record of a document's shape: the list of all paths at which the document has a

@@ -17,8 +17,9 @@ func (x *Indexer) Entries(dst []Entry, body []byte, ts int64) []Entry {
 	return x.EntriesWithin(dst, nil, 0, body, ts)
 }
 
-// EntriesWithin returns the same entries as Entries, with keys as the store writes them: each key begins with
-// lead and ends with tail zero bytes, in which the caller writes the rid.
+// EntriesWithin appends the index entries of a document that was written at ts, in seconds since 1970, sorted
+// by key. Their keys have the form in which the store writes them: each begins with lead and ends with tail
+// zero bytes, into which the caller writes the rid.
 func (x *Indexer) EntriesWithin(dst []Entry, lead []byte, tail int, body []byte, ts int64) []Entry {
 	if x == nil || x.none {
 		return dst
@@ -53,7 +54,8 @@ type documentWalk struct {
 type unfinishedEntry struct {
 	start, end      int
 	value, valueEnd int
-	// length of the path at the start of the key, with family and kind; 0: no path
+	// length in bytes of the start of the key that consists of its family, its path and its kind; 0: the key
+	// has no path
 	path               int
 	enters, rangeEntry bool
 }
@@ -94,8 +96,9 @@ func (w *documentWalk) document(body []byte, ts int64) {
 	w.steps = w.steps[:0]
 }
 
-// members appends the index entries of all members of an object, and of everything inside them: see
-// property.
+// members appends the index entries of all members of the object v, and of everything inside them. at is the
+// object's position in the indexing policy, and more its node in the tree of the special indexes (composite,
+// spatial and so on), or nil.
 func (w *documentWalk) members(v jsondoc.Value, at PolicyMatcherPosition, more *indexPathNode) {
 	top := w.depth == 0
 	v.Each(func(name string, elem jsondoc.Value) bool {
@@ -152,8 +155,8 @@ func (w *documentWalk) value(v jsondoc.Value, at PolicyMatcherPosition, more *in
 	}
 }
 
-// open begins an index entry at the current path. kind is the kind of index: range, spatial, text, vector
-// or code.
+// open begins an index entry at the current path. kind is the kind of index: range, spatial, text, vector or
+// code (the quantized form of a vector). shut ends the entry.
 func (w *documentWalk) open(kind byte) unfinishedEntry {
 	s := unfinishedEntry{start: len(w.keys), value: len(w.extra), enters: w.enters > 0,
 		rangeEntry: kind == kindRange}
@@ -219,7 +222,8 @@ func (w *documentWalk) sort() {
 	})
 }
 
-// copyOut copies the entries to newly allocated memory.
+// copyOut appends the entries to dst, in newly allocated memory. Each key begins with lead, and has a
+// capacity of tail more bytes, which are left for the caller to fill in.
 func (w *documentWalk) copyOut(dst []Entry, lead []byte, tail int) []Entry {
 	total := 0
 	for _, s := range w.spans {

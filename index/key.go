@@ -72,7 +72,8 @@ func PathTo(p jsondoc.Path) Path {
 	return path
 }
 
-// Equals reports whether p is the path q, which has only properties.
+// Equals reports whether p consists of the same properties as q. It is false if p leads through elements of
+// an array, which q cannot do.
 func (p Path) Equals(q jsondoc.Path) bool {
 	return slices.EqualFunc(p, q.Segments(), func(s PathSegment, name string) bool {
 		return !s.Element && s.Name == name
@@ -123,8 +124,9 @@ func appendStep(steps []byte, name string, element, first bool) []byte {
 	return append(steps, name...)
 }
 
-// appendPath appends a path in the form used in keys, followed by the kind. enters reports whether the path
-// enters an array.
+// appendPath appends a path of an index key, followed by the byte for the kind of index. steps is the text of
+// the path; a text that is too long is replaced by its hash, with a mark that says whether the path enters an
+// array (enters).
 func appendPath(dst, steps []byte, enters bool, kind byte) []byte {
 	if len(steps) <= maxPathText {
 		return append(append(dst, steps...), kind)
@@ -137,8 +139,9 @@ func appendPath(dst, steps []byte, enters bool, kind byte) []byte {
 	return append(append(append(dst, lead), sum[:pathHashSize]...), kind)
 }
 
-// splitPath returns the length of the family, path and kind at the start of a key of family i, or 0 if
-// the key has no path. enters reports whether the path enters an array.
+// splitPath finds the path in an index key. It returns the length of the key's beginning, which consists of a
+// byte for the family of keys, the path, and a byte for the kind of index. It returns 0 if the key has no
+// path. enters reports whether the path leads to elements of an array.
 func splitPath(key []byte) (end int, enters bool) {
 	if len(key) < 2 || key[0] != FamilyTerms {
 		return 0, false

@@ -12,9 +12,9 @@ import (
 
 func pathTo(s string) Path { return PathTo(mustPath(s)) }
 
-// TestLookupBesideOlderIndexers checks lookups by an Indexer while documents may still be indexed by older
-// ones. They may use only those paths that all of them index alike. Which paths the policy includes does not
-// depend on the older ones.
+// TestLookupBesideOlderIndexers checks which indexes queries may use after a change of the indexing policy,
+// while some documents are still indexed by an older policy: only those that both policies fill in the same
+// way. Included, in contrast, depends only on the new policy.
 func TestLookupBesideOlderIndexers(t *testing.T) {
 	now := compile(t, `{"includedPaths":[{"path":"/*"},{"path":"/lower/?"}],"excludedPaths":[{"path":"/x/*"}],"fullTextIndexes":[{"path":"/text"}],
 		"vectorIndexes":[{"path":"/v","type":"flat"}],"spatialIndexes":[{"path":"/at/*","types":["Point"]}],

@@ -16,10 +16,11 @@ func vectorTypes() []string     { return []string{"flat", "quantizedFlat", "disk
 func quantizerTypes() []string  { return []string{"product", "spherical"} }
 
 // Normalize converts the policy to the form in which Cosmos DB returns it. Keywords, such as the indexing
-// mode, get Cosmos DB's case. /* is included if no path was given at all. /"_etag"/? is appended to the
-// excluded paths. Each spatial path gets all four types. A policy whose mode is none loses its paths and
-// is not automatic. Invalid values are left for Validate. The slices are copied before they are changed. A
-// second Normalize changes nothing.
+// mode, get Cosmos DB's case. /* is included if neither list has a path, or if there is no list of included
+// paths and /* is not excluded. /"_etag"/? is appended to the excluded paths unless one of the lists has it.
+// Each spatial path gets all four types. A policy whose mode is none loses its paths and is not automatic.
+// Invalid values are left for Validate. The slices are copied before they are changed. A second Normalize
+// changes nothing.
 func (p *Policy) Normalize() {
 	if p.Mode = IndexingMode(strings.ToLower(string(p.Mode))); p.Mode == "" {
 		p.Mode = Consistent

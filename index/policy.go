@@ -76,9 +76,9 @@ type SpatialIndexBoundingBox struct {
 // VectorPath is a path whose values are indexed as vectors.
 type VectorPath struct {
 	Path string `json:"path"` // a plain path
-	// flat, quantizedFlat or diskANN
+	// Type is the type of the index: flat, quantizedFlat or diskANN.
 	Type string `json:"type"`
-	// product or spherical; stored for clients, but has no effect
+	// QuantizerType is "product" or "spherical". It is stored and returned to clients, but has no effect.
 	QuantizerType          string   `json:"quantizerType,omitempty"`
 	QuantizationByteSize   *int     `json:"quantizationByteSize,omitempty"`   // nil: not given
 	IndexingSearchListSize *int     `json:"indexingSearchListSize,omitempty"` // nil: not given

@@ -59,7 +59,7 @@ const (
 	queryScale = math.MaxInt16 / 8
 	// singleError is an upper bound of the relative rounding error of 32-bit numbers.
 	singleError = 1e-6
-	// the range of vector lengths for which codes are computed
+	// shortest and longest are the bounds of the length (norm) of vectors for which codes are computed.
 	shortest, longest = 1e-30, 1e30
 )
 
@@ -70,11 +70,12 @@ func stepWidths() [maxBits]float64 {
 }
 
 // NewQuantizer returns a Quantizer for vectors with at least one dimension. size is the maximum length, in
-// bytes, of the bits of a code: VectorPath.QuantizationByteSize. The header of a code, which has a fixed
-// length of 10 bytes, is not part of size. If size is 0, NewQuantizer chooses it: three bits per element,
-// because more bits improve little, or fewer bits if header and bits would need more than an eighth of the
-// vector's length. An element has at least one bit; therefore the code of a vector with less than 40
-// dimensions is longer than an eighth.
+// bytes, of the bits of a code (VectorPath.QuantizationByteSize), without the code's header of 10 bytes. If
+// it does not suffice for one bit per element, only the first 8*size elements have bits.
+//
+// If size is 0, NewQuantizer chooses it: three bits per element, because more bits improve little, or fewer,
+// but at least one, if the code would otherwise be longer than an eighth of the vector. For less than 28
+// dimensions even one bit would be too long; these codes have three bits per element.
 func NewQuantizer(dimensions, size int) *Quantizer {
 	q := &Quantizer{dimensions: dimensions, kept: dimensions}
 	row := (dimensions + 7) / 8
@@ -121,8 +122,8 @@ func (q *Quantizer) Dimensions() int { return q.dimensions }
 // Size returns the length of a code in bytes.
 func (q *Quantizer) Size() int { return codeHeader + q.bits*q.row() }
 
-// rotate rotates a vector in place. It uses only additions and single multiplications, so the result is
-// the same on all machines.
+// rotate rotates a vector in place. Each addition and multiplication is rounded by itself, never fused, so
+// the result is the same on all machines.
 func (q *Quantizer) rotate(v []float64) {
 	n := 1 << (bits.Len(uint(len(v))) - 1)
 	scale := 1 / math.Sqrt(float64(n))
@@ -211,7 +212,8 @@ func (q *Quantizer) cut(code []byte, o []float64) (product, length float64) {
 	return product, length
 }
 
-// ScalarProductEstimator estimates scalar products of one vector with the vectors of codes.
+// ScalarProductEstimator estimates the scalar products of one vector with vectors of which only the codes are
+// known, short approximations that a Quantizer has made.
 type ScalarProductEstimator struct {
 	q      *Quantizer
 	norm   float64
@@ -278,9 +280,9 @@ func (t *ScalarProductEstimator) Estimate(code []byte) (product, bound, norm flo
 	return product, bound, norm, true
 }
 
-// sum returns the scalar product of the query's vector and the small integers that a code consists of.
-// rows are the bits of these integers. Codes of three bits, the usual case, have a faster loop of their
-// own.
+// sum returns the scalar product of the query's vector and a vector of small integers, which is part of a
+// code. rows has the integers by bits: the lowest bit of all of them, then the next one, and so on. For three
+// bits, the usual number, sum has a faster loop.
 func (t *ScalarProductEstimator) sum(rows []byte) (sum int) {
 	tables := t.tables
 	if n := len(tables); t.q.bits == 3 && len(rows) == 3*n {

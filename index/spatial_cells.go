@@ -253,8 +253,8 @@ func quarter(rect r2.Rect, k int) r2.Rect {
 	return rect
 }
 
-// rect returns the rectangle of a cell of the plane, in which sides on the rim of the bounding box are
-// moved to infinity, and the unchanged rectangle as finite.
+// rect returns the rectangle of a cell of the plane twice: finite as it is, and rect with each side that lies
+// on the edge of the bounding box moved to infinity.
 func (c *cellCoverer) rect(id s2.CellID) (rect r2.Rect, finite r2.Rect) {
 	finite = c.bounds()
 	rim := finite
@@ -277,9 +277,10 @@ func (c *cellCoverer) rect(id s2.CellID) (rect r2.Rect, finite r2.Rect) {
 	return rect, finite
 }
 
-// nearRect reports whether a rectangle is at most c.reach away from the geometry. The corners of the
-// widened rectangle are not rounded off, so it may also return true for a rectangle that is slightly
-// farther away diagonally. rect and finite are the two results of the method rect for one cell.
+// nearRect reports whether the rectangle of a cell is at most c.reach away from the geometry. The corners of
+// the widened rectangle are not rounded off, so it may also return true for a rectangle that is slightly
+// farther away diagonally. In rect, sides of the cell on the rim of the bounding box are moved to infinity;
+// finite is the unchanged rectangle.
 func (c *cellCoverer) nearRect(rect, finite r2.Rect) bool {
 	if center := finite.Center(); c.g.covers(s2.Point{Vector: r3.Vector{X: center.X, Y: center.Y}}) {
 		return true

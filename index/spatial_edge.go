@@ -15,7 +15,8 @@ import (
 // relative to the size of the coordinates.
 const touch = 1.5e-14
 
-// onEdge reports whether p lies on the edge from a to b.
+// onEdge reports whether p lies on the edge from a to b, in the plane if planar is set, otherwise on the
+// globe.
 func onEdge(planar bool, p, a, b s2.Point) bool {
 	switch {
 	case p == a || p == b:
@@ -91,7 +92,8 @@ func planarNearestPoint(p, a, b s2.Point) s2.Point {
 	}
 }
 
-// between returns approximately the point at a fraction of the way from a to b.
+// between returns approximately the point at a fraction of the way from a to b: on the straight line if
+// planar is set, otherwise on the sphere.
 func between(planar bool, a, b s2.Point, fraction float64) s2.Point {
 	at := a.Mul(1 - fraction).Add(b.Mul(fraction))
 	if !planar {
@@ -100,7 +102,8 @@ func between(planar bool, a, b s2.Point, fraction float64) s2.Point {
 	return s2.Point{Vector: at}
 }
 
-// touches reports whether p lies on the path.
+// touches reports whether p lies on the path. planar is set for geometries in the plane, otherwise they are
+// on the globe.
 func (r *polyline) touches(planar bool, p s2.Point) bool {
 	if !r.spend.on(chunk * len(r.boxes)) {
 		return false
@@ -150,7 +153,8 @@ func (g *polygon) inside(planar bool, p s2.Point) bool {
 	return true
 }
 
-// covers reports whether p lies inside the polygon or on its boundary.
+// covers reports whether p lies inside the polygon or on its boundary. planar is set for geometries in the
+// plane, otherwise they are on the globe.
 func (g *polygon) covers(planar bool, p s2.Point) bool {
 	if !g.outer.contains(p) && !g.outer.touches(planar, p) {
 		return false

@@ -35,8 +35,8 @@ func geodesic(a, b s2.Point) float64 {
 	return ellipseLength(pressed(a), pressed(b), a.Distance(b).Degrees())
 }
 
-// halfMeridian is the length of a line from pole to pole, by the series in the square of the third
-// flattening.
+// halfMeridian is the length in metres of a line from pole to pole along the ellipsoid. It is computed by a
+// series in the square of the ellipsoid's third flattening (third).
 const (
 	third        = (equatorial - polar) / (equatorial + polar)
 	halfMeridian = math.Pi / 2 * (equatorial + polar) * (1 + third*third/4 + third*third*third*third/64)
@@ -141,8 +141,8 @@ func areaBelow(u, v r3.Vector) (area, east float64) {
 // authalicRadius2 is the square of the radius of the sphere with the same area as the ellipsoid.
 var authalicRadius2 = zone(r3.Vector{Z: 1})
 
-// zone returns the area of the ellipsoid between the equator and the latitude of a position on the scaled
-// sphere, per radian of longitude.
+// zone returns the area of the part of the ellipsoid between the equator and the latitude of u, for each
+// radian of longitude. u is a position on the sphere to which the ellipsoid is scaled.
 func zone(u r3.Vector) float64 {
 	e := math.Sqrt(eccentricity)
 	sin := equatorial * u.Z / math.Hypot(equatorial*u.Z, polar*math.Hypot(u.X, u.Y))

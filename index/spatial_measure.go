@@ -53,8 +53,9 @@ func (g *Geometry) chord(o *Geometry) float64 {
 }
 
 // eachFoot calls fn with an end p of an edge of one geometry, an edge from a to b of the other, and the
-// distance between their vectors. It calls fn at least for all pairs within reach. Two edges that do not
-// meet are nearest at an end of one of them.
+// straight-line distance d from p to that edge. It may leave out pairs of edges that are farther apart than
+// reach returns. The shortest distance between geometries that do not meet is among the distances, since two
+// edges are nearest at an end of one of them.
 func (g *Geometry) eachFoot(o *Geometry, reach func() float64, fn func(p, a, b s2.Point, d float64)) {
 	visit := func(p, a, b s2.Point) { fn(p, a, b, distanceToEdge(g.planar, p, a, b)) }
 	for _, p := range g.paths {
@@ -74,7 +75,9 @@ func (g *Geometry) eachFoot(o *Geometry, reach func() float64, fn func(p, a, b s
 	}
 }
 
-// distanceToEdge returns the distance between the vector of p and the nearest vector of the edge.
+// distanceToEdge returns the straight-line distance from p to the nearest point of the edge from a to b. In
+// the plane (planar is set) its unit is that of the coordinates. On the globe the points are unit vectors,
+// and it is the length of a chord.
 func distanceToEdge(planar bool, p, a, b s2.Point) float64 {
 	if planar || a == b {
 		return p.Sub(nearestPoint(planar, p, a, b).Vector).Norm()

@@ -85,9 +85,10 @@ func maxVector(a, b r3.Vector) r3.Vector {
 	return r3.Vector{X: max(a.X, b.X), Y: max(a.Y, b.Y), Z: max(a.Z, b.Z)}
 }
 
-// eachNear calls fn for pairs of edges of p and q, at least for all pairs whose vectors are within reach of
-// each other. It calls reach again for each pair of chunks, because the reach may have shrunk since. It
-// stops when fn returns false and then returns false.
+// eachNear calls fn for pairs of an edge of p and an edge of q. It may leave out pairs that are farther apart
+// than reach(), and tests this for the bounding boxes of groups of edges. It calls reach again for each pair
+// of groups, since fn may have found a smaller value. If fn returns false, or the work limit is reached,
+// eachNear stops and returns false.
 func (p *polyline) eachNear(q *polyline, reach func() float64,
 	fn func(a0, a1, b0, b1 s2.Point) bool) bool {
 	for i, b := range p.boxes {

@@ -27,8 +27,8 @@ const (
 	// bytes of text for a byte of the term, and some more for an escape or a character that is cut at the
 	// end.
 	maxRaw = 6*maxTerm + 16
-	// maxPlainRaw is a length of JSON string text without escapes that always encodes to more than maxTerm
-	// bytes, since each byte of text has one byte in the term.
+	// maxPlainRaw is a length of JSON text in bytes. A string without escapes whose text is at least as long
+	// always has a term of more than maxTerm bytes.
 	maxPlainRaw = maxTerm + 16
 )
 

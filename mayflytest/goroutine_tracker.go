@@ -53,7 +53,7 @@ func (t *goroutineTracker) end() error {
 	return nil
 }
 
-// left returns the stacks of the tracked goroutines.
+// left returns the stack traces of those tracked goroutines that are still running.
 func (t *goroutineTracker) left() string {
 	var profile bytes.Buffer
 	if err := pprof.Lookup("goroutine").WriteTo(&profile, 1); err != nil {

@@ -76,8 +76,8 @@ func WithSeed(name string) Option {
 	}
 }
 
-// WithSeedFS is like WithSeed, for a file or folder in a file system, such as an embed.FS. The name "." is
-// the whole file system.
+// WithSeedFS fills the server from a seed, in the format of mayfly serve --seed, that is the file or folder
+// name in a file system, such as an embed.FS. The name "." is the whole file system.
 func WithSeedFS(files fs.FS, name string) Option {
 	return func(o *options) {
 		o.seeds = append(o.seeds, func() (*seed.Seed, error) { return seed.OpenFS(files, name) })
@@ -239,10 +239,10 @@ func (m *Mayfly) create(name, partitionKeyPath string) (*store.Container, error)
 
 // WaitExpired moves the clock to the moment at which an item expires, and returns when the item is purged.
 // container is "database/container". partitionKey is a string, a number, a bool or nil, or a []any of them
-// for a hierarchical key. If the database has a clock of its own, that clock is moved. If the item has already
-// expired, no clock moves. The test fails if the item never expires with the current settings, or if there is
-// no such item. That includes a purged item, unless its container keeps a log of expiries or all versions, and
-// still has the record of this expiry.
+// for a hierarchical key. If the database has a clock of its own, that clock is moved. If the item has
+// already expired, no clock moves. The test fails if the item never expires with the current settings, or if
+// there is no such item. That includes a purged item, unless its container keeps a log of expiries or all
+// versions, and still has the record of this expiry.
 func (m *Mayfly) WaitExpired(container string, partitionKey any, id string) {
 	m.t.Helper()
 	c, err := m.lookUp(container)

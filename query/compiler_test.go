@@ -153,14 +153,15 @@ func askCompiler(t *testing.T, folder string, texts []string) []string {
 	return answers
 }
 
-// askedParameters are the parameters that are sent with every query to the compiler.
+// askedParameters are the parameters that the tests send to Cosmos DB's query compiler with every query.
 var askedParameters = []map[string]any{
 	{"name": "@p", "value": 1}, {"name": "@s", "value": "a"}, {"name": "@l",
 		"value": []int{1, 2}}, {"name": "@o", "value": map[string]int{"a": 1}},
 	{"name": "@n", "value": nil},
 }
 
-// ourAnswer returns the plan or error of this package for a query, in the same form as askCompiler.
+// ourAnswer returns this package's plan or error for a query, as text that can be compared with the answer of
+// Cosmos DB's query compiler (askCompiler).
 func ourAnswer(t *testing.T, text string) string {
 	t.Helper()
 	var params []bind.Parameter

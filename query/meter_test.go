@@ -16,8 +16,9 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/queryerror"
 )
 
-// costly returns queries by name that would take hours over the document of heavy: each contains one kind
-// of expensive loop, such as joins, subqueries, array functions or regular expressions.
+// costly returns queries, by name, that would take hours over the document that heavy returns, whose arrays
+// and strings are long. Each query has one kind of expensive loop, such as joins, subqueries, array functions
+// or regular expressions.
 func costly() map[string]string {
 	return map[string]string{
 		"joins":        "SELECT VALUE COUNT(1) FROM c JOIN x IN c.n JOIN y IN c.n JOIN z IN c.n JOIN w IN c.n",

@@ -23,7 +23,7 @@ type (
 )
 
 const (
-	// Unplaced is the style of errors without positions.
+	// Unplaced is the format of error messages without positions in the query: {"Errors":["..."]}.
 	Unplaced = queryerror.Unplaced
 )
 
@@ -84,7 +84,7 @@ type (
 	UsedAndPotentialIndexes = plan.UsedAndPotentialIndexes
 )
 
-// The arguments and results of a run.
+// The arguments and results of running a query, from package exec.
 type (
 	PatchCondition       = exec.PatchCondition
 	PageStateStore       = exec.PageStateStore

@@ -56,9 +56,10 @@ func (p *Plan) Run(ctx context.Context, sources []source.Source, env eval.Env,
 	return exec.Run(ctx, p.Plan, sources, env, o)
 }
 
-// RunValues makes one page of a query over a list of values, as Run does over partition ranges. Unlike in
-// Run, a page has a Cursor only if another row follows. The plan should be prepared with an Info that is
-// Lenient and has no Index, since all values are read and every ORDER BY sorts. The errors are those of Run.
+// RunValues makes one page of a query over a list of values in memory. A page has a Cursor only if another
+// row follows. The plan should be prepared with a ContainerInfo that is Lenient and has no Index, since all
+// values are read and every ORDER BY sorts. The errors are those of Run, which runs a plan over partition
+// ranges.
 func (p *Plan) RunValues(ctx context.Context, list []exec.UnstoredJSONObject, env eval.Env,
 	o exec.RunOptions) (exec.Page, error) {
 	return exec.RunValues(ctx, p.Plan, list, env, o)

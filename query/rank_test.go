@@ -69,8 +69,9 @@ func (s *inMemoryPartitionScan) Next() bool {
 	return false
 }
 
-// RanksOfTheLiving compares random ORDER BY RANK queries on an index that also has entries of expired
-// documents and of other partitions with the same queries on the live documents without an index.
+// RanksOfTheLiving checks that an index with entries of expired documents and of other partitions does not
+// change the results of ORDER BY RANK. It compares the results of random queries on such an index with those
+// of the same queries on the live documents without an index. first is the first seed.
 func RanksOfTheLiving(t *testing.T, first uint64) {
 	racetest.Sequential(t)
 	x, err := index.NewIndexer(index.IndexingSettings{Policy: mustPolicy(specialPolicy),

@@ -42,7 +42,8 @@ func classOf(got, want string) string {
 	return "5 place: " + errorCode.FindString(want)
 }
 
-// samePrint returns an answer without parts that do not change its meaning: ASC, blanks, and parentheses.
+// samePrint prepares the answer of a query compiler, the text of a plan, for comparison: it removes ASC,
+// blanks and parentheses, which do not change its meaning. An answer that refuses the query stays as it is.
 func samePrint(answer string) string {
 	if strings.HasPrefix(answer, "refused") {
 		return answer
@@ -75,9 +76,9 @@ func firstField(got, want string) string {
 	return strings.Join(fields, " ")
 }
 
-// meant reports whether answers of that class are meant to differ. This package sends a query that can
-// have no rows to the store all the same, and refuses an ORDER BY over items of an array, which the
-// service refuses although its compiler does not.
+// meant reports whether it is intended that this package and Cosmos DB's query compiler differ in this way;
+// class is a result of classOf. This package sends a query that can have no rows to the store all the same.
+// It refuses an ORDER BY over items of an array, as the service does although its compiler accepts it.
 func meant(class string) bool {
 	return strings.HasPrefix(class, "6 ") ||
 		class == "2 refused, accepted by the compiler: refused without a code"
@@ -128,17 +129,18 @@ func AskWholeQueries(t *testing.T, seed uint64) {
 	}
 }
 
-// maxShrunk is the number of classes of differences, the worst ones first, for which an example is
-// shortened.
+// maxShrunk is the number of classes of differences between this package and Cosmos DB's query compiler for
+// which the test looks for a shorter example query, since that takes long. Further classes are only reported.
 const maxShrunk = 5
 
-// maxDiffering is the maximum percentage of random queries that may differ.
+// maxDiffering is the maximum percentage of random queries for which Mayfly's answer may differ from that of
+// Cosmos DB's own query compiler.
 const maxDiffering = 15
 
 var wordOrSign = regexp.MustCompile(`\s*("[^"]*"|'[^']*'|[\w@.]+|[^\s\w])`)
 
-// shrink returns the shortest query that it finds by removing parts of text and that still differs in the
-// same class from the answer of the compiler.
+// shrink removes parts of a query as long as our answer still differs from that of Cosmos DB's query compiler
+// in the same class of differences, and returns the shortest text that it finds.
 func shrink(t *testing.T, folder, text, class string) string {
 	for range 5 {
 		words := wordOrSign.FindAllString(text, -1)

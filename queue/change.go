@@ -100,7 +100,9 @@ func (m *loadedEntities) unlockEntity(t engine.Txn, e *entityState) (*messageTx,
 	return w, nil
 }
 
-// changedProperties returns the properties of e after fn, completed and validated.
+// changedProperties returns the properties of the entity e as fn changes them, with defaults filled in. It
+// returns an error if fn fails, if they are invalid, or if fn has changed one that cannot be changed. e
+// itself stays unchanged.
 func (m *loadedEntities) changedProperties(e *entityState,
 	fn func(p *entity.Properties) error) (entity.Properties, error) {
 	p := *e.properties.Load()

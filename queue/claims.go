@@ -28,8 +28,8 @@ func (s *inMemoryMessageStoreState) claim(seq int64, r *Receiver) *inMemoryMessa
 	return c
 }
 
-// forget ends the claim on a message. Receivers do not get the message again: it no longer exists, or it is
-// no longer active.
+// forget ends the claim on a message (its reservation in memory for one operation). Receivers do not get the
+// message again: it no longer exists, or it is no longer active.
 func (s *inMemoryMessageStoreState) forget(c *inMemoryMessageClaim) {
 	s.due.forget(&c.lockDeadline)
 	if c.locked {

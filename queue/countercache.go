@@ -10,8 +10,9 @@ import "github.com/mayflydb/mayfly/queue/internal/layout"
 // that was used, the last transaction has failed or another one has run in between. The kept counters are
 // then void, and the transaction reads them from the engine.
 
-// counterCacheValidity is what is kept in memory about the engine scope of a queue or topic. Transactions on
-// a scope run one after the other, so only one of them uses the value at a time.
+// counterCacheValidity tells, for the engine scope of a queue or topic, whether the message counters cached
+// in memory are still those in the engine. Transactions on a scope run one after the other, so only one of
+// them uses the value at a time.
 type counterCacheValidity struct {
 	last uint64 // the LSN of the last transaction
 	era  uint64 // raised when the kept counters become void; 0: none were ever kept
@@ -31,9 +32,9 @@ type scopeLSNOfTransaction struct {
 	lsn uint64       // the LSN that the transaction has taken
 }
 
-// useScope takes an LSN in the engine scope of a queue or topic, once per transaction. If something other
-// than this server's transactions on messages has taken an LSN there since the last one, it makes the
-// scope's counters in memory invalid.
+// useScope assigns the transaction an LSN in the engine scope of a queue or topic, once per transaction. If
+// this LSN does not follow the last one that was used here, the last transaction has failed or another one
+// has written in between. Then useScope makes the counters cached in memory for the scope invalid.
 func (w *messageTx) useScope(top *entityState) {
 	for _, u := range w.scopes {
 		if u.top == top {
@@ -48,7 +49,9 @@ func (w *messageTx) useScope(top *entityState) {
 	w.scopes = append(w.scopes, scopeLSNOfTransaction{top, lsn})
 }
 
-// counters returns the counters of a store, or CodeEntityNotFound if the store no longer exists.
+// counters returns the message counters of a message store (a queue, a subscription or one of their
+// sub-queues), from memory if they are valid there. It fails with CodeEntityNotFound if the store no longer
+// exists.
 func (w *messageTx) counters(s *inMemoryMessageStoreState) (layout.Counters, error) {
 	if w.m.shared {
 		return s.ReadCounters(w)

@@ -245,8 +245,9 @@ func (m *loadedEntities) find(a entity.Address) (*entityState, error) {
 	return e, nil
 }
 
-// lookup returns the entity with an address, or CodeEntityNotFound, as find does. In contrast to find, it
-// also finds an entity that another server has created. The caller must not hold the catalog's lock.
+// lookup returns the entity with an address, also if another server has just created it. It fails with
+// CodeEntityNotFound if there is none, or if it has been idle for too long. The caller must not hold the
+// catalog's lock.
 func (m *loadedEntities) lookup(ctx context.Context, a entity.Address) (*entityState, error) {
 	e, err := m.find(a)
 	if err == nil || !m.shared {

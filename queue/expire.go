@@ -34,11 +34,12 @@ func (e *expirySweepProgress) noteArrival(h *layout.MessageHeader) {
 }
 
 const (
-	// lazyAfter is the number of milliseconds after the last receive during which a store is still swept,
-	// with Options.LazyExpiry.
+	// lazyAfter is a time in milliseconds. With Options.LazyExpiry, the reaper skips a queue or subscription
+	// that has no receivers and from which nothing was received for this time.
 	lazyAfter = 60_000
-	// maxMoved limits the size of a transaction: once it has moved messages of this size in bytes, it
-	// moves no further ones.
+	// maxMoved limits the size of a transaction that moves or copies messages, for example expired ones to
+	// the dead-letter queue. Once it has written messages of this total size in bytes, the others are left to
+	// another transaction.
 	maxMoved = 4 << 20
 )
 
@@ -198,7 +199,8 @@ func (s *inMemoryMessageStoreState) sweepAction(e host.DeadlineIndexEntry) host.
 	return host.Take()
 }
 
-// purgeDue purges messages that have expired, except those that have been claimed in the meantime.
+// purgeDue purges messages that have expired, except those that an operation has claimed (reserved in memory)
+// in the meantime.
 func (s *inMemoryMessageStoreState) purgeDue(ctx context.Context,
 	due []host.DeadlineIndexEntry) (n int, err error) {
 	var list []*inMemoryMessageClaim

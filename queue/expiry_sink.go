@@ -20,7 +20,8 @@ const (
 	PropertySource = "Source"
 	// PropertyID is the id of the item, a string.
 	PropertyID = "Id"
-	// PropertyDied is the time at which the item expired, a timestamp.
+	// PropertyDied is the name of the application property that holds the time at which the item expired, a
+	// timestamp.
 	PropertyDied = "DiedAt"
 )
 

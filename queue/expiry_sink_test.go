@@ -10,8 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// bequeath sends expired items to the queue or topic with this name, as the purge of the document store
-// does. It returns how many of them the entity has taken. fn runs at the end of the transaction; if it
+// bequeath sends expired items to the queue or topic called name, as the document store does when it purges
+// them. It returns how many of them the entity has accepted. fn runs at the end of the transaction; if it
 // fails, nothing is stored.
 func (w *testServer) bequeath(name string, fn func() error, list ...host.ExpiredItem) (taken int, err error) {
 	w.t.Helper()

@@ -23,8 +23,8 @@ const (
 	maxHops = 4
 	// maxForward is how many messages one forwarding transaction moves.
 	maxForward = 64
-	// maxForwardSteps is the maximal number of forwarding transactions in one call that sends messages.
-	// The timers forward the messages that are left.
+	// maxForwardSteps is the maximal number of transactions in which a call that sends messages also forwards
+	// messages to other entities. Timers forward the messages that are left.
 	maxForwardSteps = 64
 )
 
@@ -167,8 +167,8 @@ func (s *inMemoryMessageStoreState) unforward(list []*inMemoryMessageClaim) {
 	}
 }
 
-// claimForward claims the messages for one forwarding transaction. Messages of the same session stay in
-// order.
+// claimForward claims (reserves in memory) the next messages to forward, at most maxForward, for one
+// transaction. Messages of the same session stay in order.
 func (s *inMemoryMessageStoreState) claimForward(ctx context.Context) (list []*inMemoryMessageClaim,
 	err error) {
 	if !s.BySession {

@@ -124,7 +124,8 @@ func both(t *testing.T, name string, play func(w *testServer)) {
 	}
 }
 
-// TestDeferred checks deferred messages: how they are received, counted, settled and expired.
+// TestDeferred checks that deferred messages do not expire and are received only by their sequence numbers,
+// and that deliveries of them are counted and settled like others.
 func TestDeferred(t *testing.T) {
 	t.Parallel()
 	a := entity.Address{Entity: "q"}

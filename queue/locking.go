@@ -30,7 +30,9 @@ type messageLockManager interface {
 	// settle settles the messages of locks and sets the error of each, such as CodeMessageLockLost or
 	// CodeSessionLockLost.
 	settle(ctx context.Context, list []pendingSettlement)
-	// enlist adds the settlement of a lock's message to a transaction. Errors: see settle.
+	// enlist adds the settlement st of the message whose lock has the given token to the transaction tx.
+	// Until the transaction has ended, the lock cannot be used in another way. Errors: CodeMessageLockLost or
+	// CodeSessionLockLost if the lock is lost, and those of the transaction.
 	enlist(ctx context.Context, token message.UUID, st *Settlement, tx *Transaction) error
 	// renew renews locks and returns the time at which they end. If one is lost, it fails with
 	// CodeMessageLockLost and renews none.
@@ -46,7 +48,8 @@ type sessionLockManager interface {
 	lockSession(ctx context.Context, r *Receiver, id string) (locked bool, err error)
 	// renewSession renews the lock of a receiver's session. Errors: CodeSessionLockLost.
 	renewSession(ctx context.Context, r *Receiver) (until int64, err error)
-	// release ends the locks that are to end when a receiver is closed.
+	// release is called when a receiver is closed. It ends the lock of the receiver's session, if it holds
+	// one, and those locks of messages that must not outlast the receiver.
 	release(ctx context.Context, r *Receiver)
 	// advance makes the changes that are due: locks lapse, and scheduled messages become active. more
 	// reports whether lapsed locks are left.

@@ -52,7 +52,7 @@ type lockDeadlineHeap []*lockDeadline
 // Len, Less, Swap, Push and Pop implement heap.Interface.
 func (d lockDeadlineHeap) Len() int { return len(d) }
 
-// Less orders by time.
+// Less reports whether the i-th lock lapses before the j-th. It is a part of heap.Interface.
 func (d lockDeadlineHeap) Less(i, j int) bool { return d[i].until < d[j].until }
 
 // Swap exchanges two elements.

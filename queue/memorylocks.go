@@ -11,8 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// memoryLockManager keeps the locks of a store in memory, as claims. It implements messageDeliverer,
-// messageLockManager and sessionLockManager.
+// memoryLockManager keeps the locks of a store of messages in memory: the lock of a message is a claim, which
+// reserves the message. It implements messageDeliverer, messageLockManager and sessionLockManager.
 type memoryLockManager struct{ *inMemoryMessageStoreState }
 
 func (s memoryLockManager) receive(ctx context.Context, r *Receiver, look, max int,

@@ -171,8 +171,8 @@ func (p *modelRun) sendSome() {
 	p.sent(list, twins)
 }
 
-// sent adds the messages that were sent to the model. twins are the same messages in the form of the
-// model.
+// sent records in the model that the messages in list were sent. twins are the same messages in the model's
+// form.
 func (p *modelRun) sent(list []*message.Message, twins []modelMessage) {
 	for i, tm := range twins {
 		id := list[i].Text(message.MessageID)

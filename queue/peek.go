@@ -76,7 +76,8 @@ func (s *inMemoryMessageStoreState) setLockTimes(ctx context.Context, list []Del
 	})
 }
 
-// browse reads the messages that o selects, in the order of their sequence numbers, regardless of locks.
+// browse reads messages without locking them, whether others have locked them or not, in the order of their
+// sequence numbers. o selects the messages.
 func (s *inMemoryMessageStoreState) browse(ctx context.Context,
 	o *PeekOptions) (list []storedMessage, err error) {
 	err = s.e.m.in.Engine().View(ctx, func(r engine.Reader) error {

@@ -69,8 +69,9 @@ func (r *Receiver) take(ctx context.Context, max int, paid int64) (list []Delive
 	return list, need, nil
 }
 
-// claimNext claims the next messages in the order of their numbers, at most n. A message may have been
-// settled or changed after it was found and before it was claimed.
+// claimNext claims up to n messages, in the order of their sequence numbers. The caller must read each
+// claimed message again, because it may have been settled or changed after it was found and before it was
+// claimed.
 func (r *Receiver) claimNext(ctx context.Context, n int) (list []*inMemoryMessageClaim, err error) {
 	s := r.s
 	s.mu.Lock()
@@ -272,8 +273,8 @@ func (l *claimedMessageReader) headers(r engine.Reader,
 	return live, err
 }
 
-// bodies reads the bodies of messages, as far as the limits and the memory allow, and returns these messages
-// in live. rest are the claims of the other messages.
+// bodies reads the bodies of claimed messages, in order, until a limit on their size or number, or the
+// memory, is reached. live are the messages whose bodies it has read, and rest the claims of the others.
 func (l *claimedMessageReader) bodies(r engine.Reader,
 	list []storedMessage) (live []storedMessage, rest []*inMemoryMessageClaim, err error) {
 	keys, bytesOf := make([][]byte, 0, len(list)), int64(0)
@@ -323,7 +324,7 @@ func (l *claimedMessageReader) fit(list []storedMessage) int {
 	return len(list)
 }
 
-// releaseMemory gives back the memory that fit has taken.
+// releaseMemory gives back the memory that was reserved for messages that are to be delivered.
 func (l *claimedMessageReader) releaseMemory() {
 	if l.held > 0 {
 		l.memory.Give(l.held)

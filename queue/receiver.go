@@ -282,7 +282,8 @@ func (r *Receiver) Close() {
 	r.closeWith(context.Background()) // closing cannot be canceled; the engine limits the time
 }
 
-// closeWith does what Close does, with a context for the transaction that releases locks in an engine.
+// closeWith closes the receiver and releases its session lock, and its message locks if these end when it is
+// closed. ctx is the context of the transaction that releases locks which are stored in the engine.
 func (r *Receiver) closeWith(ctx context.Context) {
 	s := r.s
 	s.mu.Lock()

@@ -108,7 +108,8 @@ func standard() entity.Properties {
 		MaxSizeMB: 1024, MaxMessageKB: 256}
 }
 
-// create creates an entity.
+// create creates an entity (a queue, topic or subscription) at path with the properties p. It fails the test
+// if that is refused.
 func (w *testServer) create(kind entity.Kind, path string, p entity.Properties) {
 	w.t.Helper()
 	_, err := w.q.Create(w.ctx, kind, path, p)
@@ -231,8 +232,8 @@ func (w *testServer) lock(queue string) []Delivery {
 	return w.take(entity.Address{Entity: queue}, ReceiverOptions{})
 }
 
-// expect receives the available messages of a queue in PeekLock mode, and fails the test unless their
-// texts (see the function texts) are want.
+// expect receives the available messages of a queue in PeekLock mode, and fails the test unless want lists
+// their bodies, separated by blanks. A message with n failed deliveries is listed with +n, as in "A B+1".
 func (w *testServer) expect(queue, want string) []Delivery {
 	w.t.Helper()
 	list := w.lock(queue)
@@ -261,8 +262,8 @@ func (w *testServer) dead(queue, want string) {
 	}
 }
 
-// shows peeks all messages of a queue, and fails the test unless their texts (see the function texts) are
-// want.
+// shows peeks at all messages of a queue, and returns them. It fails the test unless their bodies are want,
+// separated by blanks; a message with n failed deliveries is followed by +n, as in "A B+1".
 func (w *testServer) shows(queue, want string) []Delivery {
 	w.t.Helper()
 	list, err := w.q.Peek(w.ctx, entity.Address{Entity: queue}, PeekOptions{Max: 10000, MaxBytes: 1 << 30})

@@ -90,7 +90,8 @@ func ruleNotFound(e *entityState, name string) *entity.Error {
 		Message: "The messaging entity '" + ruleName(e, name) + "' could not be found. " + entity.HelpLink}
 }
 
-// ruleName returns the name of a rule in the form that it has in Service Bus's messages.
+// ruleName returns the name of a rule of the subscription e in the form in which Service Bus's error messages
+// contain it, with the topic and the subscription.
 func ruleName(e *entityState, name string) string {
 	topic, subscription, _ := entity.SplitSubscription(e.path)
 	return resourceName(topic, subscription, name)

@@ -172,7 +172,7 @@ func (q *Queues) accept(ctx context.Context, to entity.Address,
 	return s.e, arrivals, nil
 }
 
-// enqueueAll stores messages in their order.
+// enqueueAll stores the messages of a send in an entity, in their order, and returns their sequence numbers.
 func (w *messageTx) enqueueAll(e *entityState, arrivals []validatedMessage) (numbers []int64, err error) {
 	if no := e.stores[entity.Main].sendError(); no != nil && w.m.shared {
 		return nil, no // another server has disabled the entity

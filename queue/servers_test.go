@@ -38,8 +38,8 @@ func newServers(t *testing.T, o Options) (a, b *testServer) {
 	base := ttl.NewManual(start)
 	server := func() *testServer {
 		w := &testServer{t: t, ctx: t.Context(), fs: disk, base: base, opts: o, q: New(o)}
-		door := shared.Door()
-		w.h, err = host.Open(w.ctx, sharedEngineHandle{door, door.(engine.Getter)},
+		handle := shared.Handle()
+		w.h, err = host.Open(w.ctx, sharedEngineHandle{handle, handle.(engine.Getter)},
 			host.Options{Clock: ttl.NewVirtualClock(base), ManualReaper: true}, w.q.Tenant())
 		w.must(err)
 		t.Cleanup(func() { w.must(w.h.Close()) })

@@ -22,8 +22,10 @@ type SessionInfo struct {
 // MaxCounted is the number at which the counting of a session's messages stops.
 const MaxCounted = 10_000
 
-// InspectSessions describes the sessions that have active messages or a state, in the order of their ids.
-// It skips the first skip sessions and returns at most top. It takes no locks. Errors: see Sessions.
+// InspectSessions describes the sessions that have active messages or a state, in the order of their ids. It
+// skips the first skip sessions and returns at most top. It takes no locks. Errors: CodeEntityNotFound,
+// CodeEntityDisabled if the entity is disabled for receiving, and CodeNotAllowed if it does not require
+// sessions.
 func (q *Queues) InspectSessions(ctx context.Context, a entity.Address,
 	skip, top int) ([]SessionInfo, error) {
 	ids, err := q.Sessions(ctx, a, nil, skip, top)

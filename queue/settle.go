@@ -39,8 +39,9 @@ func (q *Queues) Settle(ctx context.Context, a entity.Address, token message.UUI
 	return list[0].err
 }
 
-// SettleAll settles messages as Settle does. It returns the error of each, or nil if all were settled.
-// Several settlements share a transaction. tokens and list have the same length.
+// SettleAll settles the messages whose locks have the given tokens, each as the element of list with the same
+// index says. tokens and list have the same length. Several settlements share a transaction. SettleAll
+// returns the error of each message, or nil if all were settled.
 func (q *Queues) SettleAll(ctx context.Context, a entity.Address, tokens []message.UUID,
 	list []Settlement) (errs []error) {
 	s, err := q.store(ctx, a)
@@ -145,7 +146,9 @@ func (s *inMemoryMessageStoreState) settleable(st *Settlement) error {
 	return content.CheckProperties(&s.MessageStore, st.Modify)
 }
 
-// settle settles a message whose lock the caller holds.
+// settle settles a message whose lock the caller holds, in the way that st says, and returns the state in
+// which it leaves the message. It fails with the error for a lost lock if the message does not exist any
+// more.
 func (w *messageTx) settle(s *inMemoryMessageStoreState, seq int64,
 	st *Settlement) (messageStateAfterLock, error) {
 	p, err := w.partOf(s)

@@ -30,8 +30,8 @@ func newTimers(m *loadedEntities) *dueStoreChangeScheduler {
 	return t
 }
 
-// arm makes the timers call tick of a store at the millisecond at, or earlier if an earlier call is planned
-// already.
+// arm plans the next automatic change of the message store s, such as the end of a lock, for the time at, in
+// milliseconds since 1970. If an earlier change is planned already, that one stays.
 func (t *dueStoreChangeScheduler) arm(s *inMemoryMessageStoreState, at int64) {
 	if at == host.Never {
 		return
@@ -53,8 +53,8 @@ func (t *dueStoreChangeScheduler) arm(s *inMemoryMessageStoreState, at int64) {
 	}
 }
 
-// tick calls tick of the stores that are due, and rolls back transactions whose time is over. It returns the
-// millisecond of the next call.
+// tick makes the changes that are due at the millisecond now in queues and subscriptions, and rolls back
+// transactions whose time is over. It returns the millisecond at which it must be called again.
 func (t *dueStoreChangeScheduler) tick(ctx context.Context, now int64) (first int64) {
 	for ctx.Err() == nil {
 		t.mu.Lock()
@@ -111,7 +111,7 @@ type timerHeap []*inMemoryMessageStoreState
 // Len, Less, Swap, Push and Pop implement heap.Interface.
 func (w timerHeap) Len() int { return len(w) }
 
-// Less orders by time.
+// Less reports whether the i-th message store is due before the j-th. It is a part of heap.Interface.
 func (w timerHeap) Less(i, j int) bool { return w[i].timer.at < w[j].timer.at }
 
 // Swap exchanges two elements.

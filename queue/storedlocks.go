@@ -221,7 +221,8 @@ func (s storedLockManager) receiveNumbers(ctx context.Context, numbers []int64,
 	return list, nil
 }
 
-// noteHeld records the locks that end when the receiver is closed.
+// noteHeld records the locks of the messages in list that the receiver has just received, if they must end
+// when the receiver is closed.
 func (s storedLockManager) noteHeld(r *Receiver, list []Delivery) {
 	if r == nil || r.o.Mode != PeekLock || !r.dropsLocks() {
 		return

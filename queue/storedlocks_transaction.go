@@ -57,8 +57,9 @@ func (st *storedLockSettlementTransactionStep) apply(w *messageTx) error {
 	return w.settleStored(p, seq, &l, &st.how)
 }
 
-// end gives the message back to the holder of its lock, if it was not settled. If that fails, the
-// reservation ends when the time of the transaction is over.
+// end is called when the transaction has ended; err is nil if it was committed. After a rollback, end gives
+// the message back to the holder of its lock. If that fails, the message stays reserved until the time limit
+// of the transaction has passed.
 func (st *storedLockSettlementTransactionStep) end(err error) {
 	s := st.s
 	if err == nil {

@@ -122,7 +122,8 @@ func (s *inMemoryMessageStoreState) earliest() int64 {
 	return first
 }
 
-// nextWakeup returns the millisecond at which the timers must call tick again, or host.Never.
+// nextWakeup returns the millisecond at which the store's next change is due, such as the end of a lock, so
+// that a timer must call tick then. It returns host.Never if no change is due or the store has ended.
 func (s *inMemoryMessageStoreState) nextWakeup() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -34,7 +34,7 @@ type Transaction struct {
 type transactionStep interface {
 	// entities returns the entities that the step changes.
 	entities() []*entityState
-	// apply makes the changes. It may be called more than once.
+	// apply makes the step's changes as a part of the transaction w. It may be called more than once.
 	apply(w *messageTx) error
 	// end is called once: with nil if the changes are durable, otherwise with the error that has ended the
 	// transaction.
@@ -137,8 +137,8 @@ func (t *Transaction) finish() (steps []transactionStep, ok bool) {
 	return t.steps, true
 }
 
-// endUnapplied releases what the steps of a transaction hold that was not committed, such as reservations of
-// messages.
+// endUnapplied ends the steps of a transaction that was not committed. Each step releases what it holds, such
+// as reservations of messages.
 func endUnapplied(steps []transactionStep) {
 	for _, step := range steps {
 		step.end(transactionEnded())
@@ -157,7 +157,8 @@ func (t *dueStoreChangeScheduler) watch(tx *Transaction) {
 	t.WakeUp()
 }
 
-// unwatch removes a transaction that has ended.
+// unwatch removes a transaction that has ended from the open transactions whose time limits the scheduler
+// watches.
 func (t *dueStoreChangeScheduler) unwatch(tx *Transaction) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

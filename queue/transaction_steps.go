@@ -52,7 +52,8 @@ func (s *sendViaStep) end(err error) {
 	}
 }
 
-// transfer stores a message that was sent through another entity.
+// transfer stores a message that a client has sent to the entity to through the entity via. If to does not
+// accept the message, transfer stores it among the transfer dead letters of via.
 func (w *messageTx) transfer(via, to *entityState, a *validatedMessage) error {
 	no, err := w.refusal(to, &a.MessageHeader, int64(len(a.body)))
 	if err != nil {

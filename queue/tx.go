@@ -168,7 +168,8 @@ func (w *messageTx) finish() {
 	}
 }
 
-// tell passes the events of a durable transaction to its stores, which update their state in memory.
+// tell updates the state in memory of the message stores that a transaction has changed, and wakes those that
+// wait for changes. It is called when the transaction is durable.
 func (w *messageTx) tell() {
 	for _, p := range w.parts {
 		if p.dirty {
@@ -221,7 +222,8 @@ func (w *messageTx) put(p *messageStoreTransactionPart, seq int64, h *layout.Mes
 	return nil
 }
 
-// key returns a key of a store. It is valid until the next call.
+// key returns the key of a family for the message seq of a store of messages. It is valid until the next call
+// of key.
 func (w *messageTx) key(p *messageStoreTransactionPart, family byte, seq int64) []byte {
 	w.keyBuf = p.Keys.AppendKey(w.keyBuf[:0], family, seq)
 	return w.keyBuf
@@ -249,9 +251,9 @@ func (w *messageTx) take(p *messageStoreTransactionPart, seq int64, h *layout.Me
 	return nil
 }
 
-// link writes the index entries of an active message: for receivers, for the reaper and, if the message is
-// now the first one of its session, the session's head. Only a message whose lock has ended can come before
-// others of its session.
+// link writes the index entries of an active message: the one for receivers, the one for the reaper and, if
+// the message is now the first one of its session, that of the session's head. A message can become the first
+// one before others only if it was locked until now.
 func (w *messageTx) link(p *messageStoreTransactionPart, seq int64, h *layout.MessageHeader) error {
 	if p.BySession {
 		first, known := p.firsts[h.Session]
@@ -306,9 +308,9 @@ func (w *messageTx) unlink(p *messageStoreTransactionPart, seq int64, h *layout.
 	return err
 }
 
-// unlinkAll deletes the index entries of several active messages of one store, for a receive. unlink looks
-// for the next first message of a session after every message that it removes; unlinkAll looks for it once
-// per session, because the messages of a receive are often consecutive from the first one on.
+// unlinkAll deletes the index entries of several active messages of one store, for a receive. It then looks
+// for the new first message of each session concerned, once per session, while unlink does so after each
+// message.
 func (w *messageTx) unlinkAll(p *messageStoreTransactionPart, list []storedMessage) error {
 	ids := make(map[string]bool)
 	for i := range list {

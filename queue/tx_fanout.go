@@ -65,8 +65,9 @@ func (w *messageTx) publishAll(p *messageStoreTransactionPart, h *layout.Message
 	return w.put(p, p.Last, &rest, body)
 }
 
-// firstOfMany returns the number of the first subscription if there are several and the message is so large
-// that each copy needs its own transaction. Otherwise it returns 0.
+// firstOfMany returns the number of the first subscription that gets a copy of the message, if several get
+// one and the message is so large that each copy needs its own transaction. It returns 0 if one transaction
+// can write all copies.
 func (w *messageTx) firstOfMany(topic *entityState, h *layout.MessageHeader, m *message.Message,
 	body []byte) int32 {
 	if len(body) < maxMoved {

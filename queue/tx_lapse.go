@@ -81,7 +81,8 @@ func (w *messageTx) lapseMessages(p *messageStoreTransactionPart) error {
 	return nil
 }
 
-// lapseSessions ends locks of sessions that have lapsed, a limited number of them.
+// lapseSessions ends the locks of sessions whose time is over, at most maxLapse of them. The remaining ones
+// are ended by a later call.
 func (w *messageTx) lapseSessions(p *messageStoreTransactionPart) error {
 	if p.Sub != entity.Main {
 		return nil

@@ -63,8 +63,9 @@ func (w *messageTx) duplicate(p *messageStoreTransactionPart, id string) (bool, 
 	return w.seen(p, id, props.DuplicateDetectionWindow)
 }
 
-// store stores an active message, or publishes it if the store is that of a topic. number is 0 if the
-// message is published, or dead-lettered at once. body is the encoding of m.
+// store stores an active message in a queue or subscription, or publishes it to the subscriptions of a topic.
+// It returns the sequence number of the stored message, 0 if the message was published or dead-lettered at
+// once. body is the encoding of m.
 func (w *messageTx) store(p *messageStoreTransactionPart, h *layout.MessageHeader, m *message.Message,
 	body []byte) (number int64,
 	err error) {
@@ -78,7 +79,8 @@ func (w *messageTx) store(p *messageStoreTransactionPart, h *layout.MessageHeade
 	return w.insert(p, h, body)
 }
 
-// storeDeadLetter stores a message in a dead-letter queue of an entity that cannot accept or forward it.
+// storeDeadLetter stores a message that an entity cannot accept or forward. It stores it, with the reason
+// why, in the sub-queue in of that entity (p.e): its dead-letter queue or its transfer dead-letter queue.
 func (w *messageTx) storeDeadLetter(p *messageStoreTransactionPart, in entity.SubQueue,
 	h *layout.MessageHeader, body []byte,
 	why content.DeadLetterReason) error {

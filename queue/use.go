@@ -27,8 +27,8 @@ type Settlement struct {
 	Description *string
 }
 
-// store returns the message store with an address. Errors: CodeEntityNotFound; CodeCancelled if the server
-// is not open.
+// store returns the message store with an address. Errors: CodeEntityNotFound; CodeNotAllowed for a topic,
+// which has no message store; CodeCancelled if the server is not open.
 func (q *Queues) store(ctx context.Context, a entity.Address) (*inMemoryMessageStoreState, error) {
 	m, err := q.dataset()
 	if err != nil {

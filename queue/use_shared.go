@@ -61,7 +61,9 @@ func (m *loadedEntities) storeUses(ctx context.Context, now int64) error {
 	return nil
 }
 
-// noteUse records a stored use by another server.
+// noteUse updates the state of the entity in memory from a record, read from the engine, that says when
+// another server last used the entity and until when it may still use it. It ignores this server's own
+// record.
 func (e *entityState) noteUse(u view.EntityLastUseRecord) {
 	if u.Server == e.m.server {
 		return

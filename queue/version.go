@@ -89,7 +89,7 @@ func (m *loadedEntities) refresh(ctx context.Context) error {
 	return m.in.Engine().View(ctx, func(r engine.Reader) error { return m.adoptAll(r, false) })
 }
 
-// reread implements host.TenantState: it reads the records of entities again, after the catalog has changed.
+// reread implements host.OpenedTenant.Changed: it reads the records of entities again, after the catalog has changed.
 func (m *loadedEntities) reread(ctx context.Context, r engine.Reader) error {
 	if err := m.loading.Lock(ctx); err != nil {
 		return err
@@ -141,9 +141,10 @@ func (m *loadedEntities) adoptAll(r engine.Reader, complete bool) error {
 	return nil
 }
 
-// adoptOne updates one entity in memory from its record st, unless the entity in memory is newer. It loads an
-// entity that is not in memory if the entity's topic is in memory with an older version, or if complete is
-// set and the topic in memory is not newer; otherwise it returns nil for that entity.
+// adoptOne updates the state in memory of one entity from its record st, unless the state is newer, and
+// returns it. An entity that is not in memory is loaded if its topic is in memory and older than the record,
+// and with complete also if the topic is not in memory or is as old as the record. Otherwise adoptOne returns
+// nil.
 func (m *loadedEntities) adoptOne(r engine.Reader, st *record.EntityWithRules,
 	complete bool) (*entityState, error) {
 	e := m.numbered(st.Rec.Number)
@@ -180,8 +181,8 @@ func (e *entityState) adopt(rec *record.EntityRecord, rules *record.RuleList) {
 	e.m.q.changes.Notify()
 }
 
-// changed applies a change that this server has stored, by calling fn. It does nothing if adoptAll has
-// already applied the change.
+// changed calls fn, which applies a change of entity records that this server has stored to the entities in
+// memory. It does not call fn if the records have been read again since the change was stored (adoptAll).
 func (m *loadedEntities) changed(ctx context.Context, top *entityState, version uint64, fn func()) {
 	if !m.shared {
 		fn()

@@ -21,7 +21,8 @@ type sharedEngineChangeWatcher struct {
 	seen map[uint32]uint64 // LSN of each scope at the last read, by entity
 }
 
-// watchEvery is the interval of the watcher's reads in milliseconds.
+// watchEvery is the interval, in milliseconds, at which the watcher reads whether other servers have changed
+// the entities for which callers wait.
 const watchEvery = int64(time.Second / time.Millisecond)
 
 func newWatcher(m *loadedEntities) *sharedEngineChangeWatcher {
@@ -30,7 +31,8 @@ func newWatcher(m *loadedEntities) *sharedEngineChangeWatcher {
 	return w
 }
 
-// ring reads the engine for changes by other servers, and returns the millisecond of the next read.
+// ring looks in the engine for changes that other servers have made. It returns the millisecond at which to
+// look again.
 func (w *sharedEngineChangeWatcher) ring(ctx context.Context, now int64) (next int64) {
 	if err := w.look(ctx); err != nil && ctx.Err() == nil {
 		w.m.logger().Warn("changes by other servers were not read", "error", err)
@@ -95,9 +97,9 @@ func (w *sharedEngineChangeWatcher) wake(ctx context.Context, list []*entityStat
 	return nil
 }
 
-// awaitedScopes implements host.TenantState.Awaited: it returns the engine scopes of the entities for whose
-// changes callers of this server wait. The host tells the dataset when another server has written to one of
-// them.
+// awaitedScopes is the function OpenedTenant.Awaited of the message store: it returns the engine scopes of
+// the entities for whose changes callers of this server wait. The host then reports when another server has
+// written to one of them.
 func (m *loadedEntities) awaitedScopes() (list [][]byte) {
 	for _, e := range m.list() {
 		if e.isAwaited() {
@@ -107,7 +109,8 @@ func (m *loadedEntities) awaitedScopes() (list [][]byte) {
 	return list
 }
 
-// reported implements host.TenantState.Changed: it makes the watcher read the engine at once.
+// reported is called when another server may have changed entities: it makes the watcher, which looks for
+// such changes, read the engine at once. It is the function host.OpenedTenant.Changed.
 func (m *loadedEntities) reported([]byte) { m.watcher.WakeUp() }
 
 // readCounters reads the counters of all message stores of entities.

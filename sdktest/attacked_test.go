@@ -173,8 +173,8 @@ func (a *attackedServer) judge(reads, before []time.Duration) {
 	a.t.Errorf("99 of 100 reads beside it came within %v, those in quiet within %v", beside, quiet)
 }
 
-// freeShare is the share of the processors that the test must get before an attack, so that the latencies
-// during the attack are judged.
+// freeShare is the share of the processors' time that was free for the test before the attack, from which on
+// the test may fail because of slow reads. With less, other programs may have caused the latencies.
 const freeShare = 0.85
 
 // processorShare measures which share of the processors this process gets if it keeps all of them busy for
@@ -236,9 +236,9 @@ func (k *latencyRecorder) next() map[string][]time.Duration {
 	return of
 }
 
-// neighbour starts an innocent client, which reads and writes every few milliseconds, and returns after
-// quietTime. The caller then attacks the server, and calls end, which stops the client and compares its
-// latencies during the attack with those before it.
+// neighbour starts a client that takes no part in the attack and reads and writes every few milliseconds. It
+// returns after quietTime. The caller then attacks the server and calls end, which stops the client and fails
+// the test if the client's reads were much slower during the attack than before it.
 func (a *attackedServer) neighbour() (end func()) {
 	a.share = processorShare()
 	var stop atomic.Bool

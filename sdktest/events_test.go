@@ -271,7 +271,8 @@ func (m *expiringDocumentWriter) end(ctx context.Context, old *writtenVersion) e
 	return nil
 }
 
-// ifMortal returns f if the version can expire, and survives otherwise.
+// ifMortal returns the expectation f for a version that can expire. For any other version it returns
+// survives: no expiry event may name the version.
 func (l *writtenVersion) ifMortal(f expiryExpectation) expiryExpectation {
 	if l.ttl > 0 {
 		return f

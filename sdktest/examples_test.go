@@ -12,7 +12,8 @@ type exampleApplication struct {
 	prepare   func(t *testing.T, dir string) (argv []string) // brings what it needs; the command of its tests
 }
 
-// examples lists the applications. The packages that prepare installs are in folders that git ignores.
+// examples lists the example applications with the commands of their tests. The dependencies that a test
+// installs first are in folders that git ignores.
 var examples = []exampleApplication{
 	{name: "Shop", dir: "shop",
 		prepare: func(*testing.T, string) []string { return []string{"go", "test", "-count=1", "./..."} }},

@@ -93,8 +93,8 @@ func TestLoadProcess(t *testing.T) {
 	work.Wait()
 }
 
-// pace waits until the next request is due according to the rate of the load. It returns at once if there
-// is none.
+// pace waits until the next request is due according to the load's rate, in requests per second, or until ctx
+// ends. If the load has no rate, it returns at once.
 func (l *loadGenerator) pace(ctx context.Context) {
 	if l.rate == 0 {
 		return
@@ -332,7 +332,8 @@ func prepareFilters(t *testing.T, _ *attackedServer, b serviceBusServer) {
 	}
 }
 
-// floodAMQP sends many small frames over a connection without a key, and reconnects when it is closed.
+// floodAMQP opens an AMQP connection without credentials and sends many small frames, which attach and detach
+// links. It returns when the server has closed the connection or ctx ends.
 func floodAMQP(ctx context.Context, l *loadGenerator) {
 	c := l.dial(ctx, l.amqp)
 	if c == nil {
@@ -363,7 +364,8 @@ func floodAMQP(ctx context.Context, l *loadGenerator) {
 	}
 }
 
-// floodDirect sends many requests without a key over a connection of direct mode.
+// floodDirect opens a connection of direct mode and sends requests with an invalid authorization token over
+// it, as fast as it can, until ctx ends. It ignores the responses.
 func floodDirect(ctx context.Context, l *loadGenerator) {
 	raw := l.dial(ctx, l.http)
 	if raw == nil {

@@ -198,9 +198,9 @@ func (f *readLatencyUnderLoadTest) quiet() {
 	f.last, f.half = f.interval(fairQuiet)
 }
 
-// beside measures an interval with a load, and the quiet interval after it, and appends the results to r.
-// rate is the number of requests per second of the load, or 0 for no limit. It returns how many requests
-// the load has made in the interval.
+// beside measures the latency of reads in an interval with the load p, relative to the intervals without a
+// load before and after it, and appends the results to r. rate limits the load's requests per second; 0: no
+// limit. It returns the number of requests that the load has made in the interval.
 func (f *readLatencyUnderLoadTest) beside(p *loadProcess, rate int, r *fairnessResult) (requests int) {
 	quiet, half := f.last, f.half
 	p.say(fmt.Sprint("on ", rate))

@@ -21,8 +21,9 @@ import (
 	"time"
 )
 
-// roundRobinProxy passes HTTP requests on to servers in turn. A client sends most requests over one
-// connection, so that spread would leave most of them to one server.
+// roundRobinProxy passes HTTP requests on to servers in turn. It distributes single requests and not
+// connections, since a client sends most of its requests over one connection, which would all go to one
+// server.
 //
 // Clients in direct mode connect to the servers themselves. The proxy gives each range replicas on all
 // servers, from the addresses that each server returns for itself. The primary replica, which gets the
@@ -36,8 +37,9 @@ type roundRobinProxy struct {
 	served    []atomic.Int64 // requests of each server
 }
 
-// takeTurns runs a proxy for the time of the test. With https, the proxy has a certificate of the servers'
-// common authority, and trusts that authority alone.
+// takeTurns starts an HTTP proxy that sends requests to the servers in turn, and stops it when the test ends.
+// If scheme is https, the proxy has a certificate of the servers' common authority, and trusts that authority
+// alone.
 func takeTurns(t *testing.T, scheme string, servers ...*Server) *roundRobinProxy {
 	t.Helper()
 	p := &roundRobinProxy{scheme: scheme, servers: servers, served: make([]atomic.Int64, len(servers)),
@@ -88,7 +90,9 @@ type replicaAddresses struct {
 	Count     int               `json:"_count"`
 }
 
-// addresses asks each server for its own addresses of the replicas, and returns them in turn.
+// addresses answers a request for the addresses of replicas. It asks every server for its own addresses, and
+// takes each address of the response from the next server in turn, so that the client's requests are spread
+// over the servers.
 func (p *roundRobinProxy) addresses(w http.ResponseWriter, r *http.Request) {
 	var lists []replicaAddresses
 	for _, s := range p.servers {

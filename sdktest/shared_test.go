@@ -146,12 +146,12 @@ func TestJavaScenariosOfOneDatabase(t *testing.T) {
 	runOfOneDatabase(t, "Java", "http", "https", "direct", "balanced")
 }
 
-// runOfOneDatabase runs the scenarios of a language on two servers that share one PostgreSQL database, by each
-// of these ways:
+// runOfOneDatabase runs the scenarios of a language on two servers that share one PostgreSQL database, by
+// each of these ways:
 //
-//	http      each request goes to another server than the one before it
-//	https     the same
-//	direct    the same for the requests over HTTPS; a range has replicas on both servers
+//	http      over HTTP; each request goes to another server than the one before it
+//	https     over HTTPS; each request goes to another server than the one before it
+//	direct    direct mode: a range has replicas on both servers; requests over HTTPS go to the servers in turn
 //	balanced  direct mode, in which each connection goes to another server than the one before it, and each
 //	          client has connections of its own
 func runOfOneDatabase(t *testing.T, language string, ways ...string) {
@@ -172,7 +172,10 @@ func runOfOneDatabase(t *testing.T, language string, ways ...string) {
 	}
 }
 
-// runOnTwoServers runs the runner of a language over two servers of a new database.
+// runOnTwoServers runs the scenarios of a language's SDK against two servers that share a new database, with
+// requests distributed between them. argv is the command of the scenario program, list the scenarios. way
+// says how clients connect: "http" or "https", or in direct mode as "direct", or as "balanced", which passes
+// connections on by a TCP proxy instead of an HTTP proxy.
 func runOnTwoServers(t *testing.T, s scenarioProgram, argv []string, list map[string][]string, way string) {
 	database := sharedDatabase(t)
 	const ranges = "5"

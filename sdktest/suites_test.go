@@ -33,8 +33,9 @@ type scenarioProgram struct {
 	trust   func(t *testing.T, cert string) (env []string) // makes the runner trust the certificate in that file
 }
 
-// suites lists the languages in which the scenarios of scenarios.md run. The packages that prepare
-// installs are in folders that git ignores, and are used again in the next run.
+// suites lists the languages in which the scenarios of scenarios.md run, each with the function that builds
+// the program. The dependencies that it installs are in folders that git ignores, and are used again in the
+// next run.
 var suites = []scenarioProgram{
 	{name: "Go", prepare: goProgram("./go"), trust: trustByFile},
 	{name: "JavaScript", tools: nodeTools, prepare: nodeProgram("js"), trust: trustByNode},
@@ -67,8 +68,8 @@ type connectionVariant struct {
 	ranges int
 }
 
-// connections lists the ways in which the scenarios of every language run. The tag long adds those of
-// longConnections.
+// connections lists the protocols, with numbers of partition ranges, by which the scenarios of every language
+// run. A test binary that is built with the tag long has additional ones, longConnections.
 var connections = append([]connectionVariant{{"http", 1}, {"https", 5}, {"direct", 1}, {"direct", 5}},
 	longConnections...)
 
@@ -173,9 +174,9 @@ func (s scenarioProgram) language() string {
 	return name
 }
 
-// outcomes runs a scenario program, compares the result that it prints for each scenario with list, and
-// returns its summary. names are the names under which list says that the program's SDK has no API for a
-// scenario.
+// outcomes runs a scenario program and returns its summary. The test fails if a scenario fails, does not run,
+// or is not in list. list holds, for each scenario, the names of the SDKs that have no call for it. The
+// program must report "no-api" for exactly those scenarios for which list has one of names, its own names.
 func outcomes(t *testing.T, runner *exec.Cmd, list map[string][]string, names ...string) string {
 	t.Helper()
 	out, err := runner.CombinedOutput()

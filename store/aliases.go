@@ -48,7 +48,7 @@ const (
 // Item is one version of a stored document.
 type Item = value.Item
 
-// Arguments and results of item operations.
+// The types of the arguments and results of item operations, such as keys, scopes, options and receipts.
 type (
 	ItemKey                = value.ItemKey
 	PartitionScope         = value.PartitionScope
@@ -67,7 +67,7 @@ func ParseImport(body []byte) (document []byte, o ImportTimestampOptions, err er
 	return value.ParseImport(body)
 }
 
-// Operations, queries and their results.
+// The types of operations on items, of queries, and of the results of both.
 type (
 	ItemOperation       = value.ItemOperation
 	OperationKind       = value.OperationKind
@@ -128,8 +128,8 @@ const (
 	ChangeExpire  = feed.Expire
 )
 
-// LintCount is how often a lint rule (see definition.BrokenLintRules) was broken by writes since Open.
-// LastLintViolatingWrite is the latest such write.
+// LintCount is the number of writes since Open that broke a lint rule, which is a check for probable mistakes
+// in documents. LastLintViolatingWrite is the latest such write.
 type (
 	LintCount              = lint.ViolationCount
 	LastLintViolatingWrite = lint.LastViolatingWrite
@@ -146,7 +146,7 @@ type (
 // ResourceKind is a kind of small resource: user, permission, client encryption key or script.
 type ResourceKind = record.ResourceKind
 
-// The kinds of small resources, and the owner of each.
+// The kinds of small resources. Each is followed by its owner: a database, a user or a container.
 const (
 	KindUser            = record.KindUser            // of a database
 	KindPermission      = record.KindPermission      // of a user

@@ -297,8 +297,8 @@ func (b *batchExecution) skip(first, culprit int) {
 	}
 }
 
-// runEach carries out the operations one by one and stops at the first that fails. It returns the errors of
-// runRanges.
+// runEach carries out the operations one by one and stops at the first that fails; that failure is in its
+// result. The returned error is CodeOwnerNotFound: the container has been dropped.
 func (b *batchExecution) runEach(ctx context.Context) error {
 	for i, p := range b.list {
 		if p != nil {
@@ -314,7 +314,8 @@ func (b *batchExecution) runEach(ctx context.Context) error {
 	return nil
 }
 
-// runAll carries out all operations, even if some of them fail. It returns the errors of runRanges.
+// runAll carries out all operations, even if some of them fail; failures are in the results. The returned
+// error is CodeOwnerNotFound: the container has been dropped.
 func (b *batchExecution) runAll(ctx context.Context) error {
 	var list []int
 	for i, p := range b.list {
@@ -353,8 +354,9 @@ func (b *batchExecution) runRanges(ctx context.Context, list []int) error {
 	return nil
 }
 
-// runRange carries out, in one transaction, the operations of a list whose items lie in the same range as
-// the first. It returns the others in left.
+// runRange carries out, in one transaction, those operations of the batch whose items lie in the same range
+// as the item of the first. list contains the indexes of the operations in the batch. runRange returns the
+// indexes of the operations in other ranges.
 func (b *batchExecution) runRange(ctx context.Context, list []int) (left []int, err error) {
 	answer := b.answer
 	patches := make([]*transaction.PreparedOperation, 0, len(list))

@@ -78,8 +78,9 @@ func (ds *openDataset) reread(ctx context.Context, r engine.Reader) error {
 	return nil
 }
 
-// readCatalog reads the whole catalog. Databases and containers that are in memory already keep their
-// objects. readCatalog calls known, unless it is nil, for each such container with its stored record.
+// readCatalog reads the whole catalog. For a database or a container that is in memory already it uses the
+// existing object. It calls the function known, unless that is nil, with each such container and its stored
+// record.
 func (ds *openDataset) readCatalog(r engine.Reader,
 	known func(*Container, record.Container) error) (*catalog, error) {
 	cat := &catalog{names: make(map[string]*Database), cids: make(map[uint32]*Container),

@@ -32,8 +32,8 @@ func (cat *catalog) removeContainers(list []*Container) {
 	})
 }
 
-// announce writes drop records for the containers that are about to be copied, so that Open erases an
-// interrupted copy.
+// announce writes a drop record, in the catalog transaction t, for each container that is about to be copied.
+// If a crash interrupts the copy, Open finds the record and erases what was copied.
 func (b *forkedDatabase) announce(t *host.CatalogTxn) {
 	for _, c := range b.containers {
 		t.Set(layout.DropKey(c.cid), []byte("{}"))

@@ -49,8 +49,8 @@ func (c *Container) recordTime(k container.ClockSetBackLimitKind, t int64) {
 	c.d.clock.Raise(t)
 }
 
-// Note records that a write or purge of kind k is stored with second t, for the transactions of the
-// container: see recordTime.
+// Note records that a write or purge of kind k was stored with the time t, in seconds since 1970, so that the
+// container's clock cannot be set back behind t. The caller holds the container's gate (its lock).
 func (c *containerAdapter) Note(k container.ClockSetBackLimitKind, t int64) {
 	(*Container)(c).recordTime(k, t)
 }

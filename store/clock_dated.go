@@ -92,8 +92,9 @@ func (w clockMoveParticipant) Latest(clocks []*host.NonDecreasingClock) (last ho
 	return last
 }
 
-// Expired returns the last expiry, by one of the clocks, of an item that may be purged or not, if that expiry
-// is later than to. The clocks must not be set back behind it.
+// Expired returns the moment at which an item expired, by one of the clocks, that was live at the time to and
+// has not been purged yet. It returns the zero StoredMoment if there is no such item. The clocks must not be
+// set back before that moment, or the item would be live again. It implements host.ClockMoveParticipant.
 func (w clockMoveParticipant) Expired(ctx context.Context, clocks []*host.NonDecreasingClock,
 	to time.Time) (host.StoredMoment, error) {
 	for _, c := range w.containers(clocks) {

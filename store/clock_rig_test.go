@@ -33,7 +33,8 @@ func newClockRig(t *testing.T, o store.Options) *clockRig {
 	return l
 }
 
-// openLab returns an open clockRig like newClockRig, but the caller closes it.
+// openLab opens a store whose clocks the test moves, on a simulated disk. The caller closes it; newClockRig
+// does the same but closes the store when the test ends.
 func openLab(t *testing.T, o store.Options) *clockRig {
 	t.Helper()
 	l := &clockRig{t: t, ctx: context.Background(), fs: testdisk.New(t),

@@ -29,8 +29,8 @@ type Container struct {
 	d    *Database
 	cid  uint32
 	name string
-	// def is the partition key definition, and items the container as transactions on its items see it.
-	// Both are derived from the stored record and never change.
+	// def is the partition key definition. items holds those properties of the container that transactions on
+	// its items need. Both are derived from the stored record and never change.
 	def   definition.PartitionKeyDefinition
 	items transaction.Container
 
@@ -50,8 +50,8 @@ type Container struct {
 	expirySubscribers host.WaiterNotifier // subscribers of the log of expiries
 	splitEnds         host.WaiterNotifier // notified when another server's change of the state has been read
 	reaping           containerReaperState
-	// used is the last second in which the container was used: see idle.go. It is kept only if
-	// AutoDeleteOnIdle is set
+	// used is the last second in which the container was used; a container that is idle for too long deletes
+	// itself. It is kept only if AutoDeleteOnIdle is set.
 	used       atomic.Int64
 	usedKept   int64 // the stored value of used; changed by the reaper only, and at last by Close
 	lints      lint.ViolationCounters
@@ -266,9 +266,10 @@ func (c *Container) enter(ctx context.Context) (*container.State, int64, error) 
 // leave releases the container's gate (its lock), which enter has taken.
 func (c *Container) leave() { c.gate.Leave() }
 
-// stateAndTime returns a state and a second of the container's clock that belong together, without holding
-// the gate. at is for gate.Unchanged(at), which reports whether the state is still the container's. A change
-// of the container that waits for running operations does not block stateAndTime.
+// stateAndTime returns a state of the container and a second of its clock that belong together. It does not
+// hold the gate (the container's lock), so a change of the container that waits for running operations does
+// not block it. at is a stamp of the gate: gate.Unchanged(at) reports whether the state is still the
+// container's.
 func (c *Container) stateAndTime(ctx context.Context) (st *container.State, now int64, at uint64, err error) {
 	for {
 		if at, err = c.gate.Stamp(ctx); err != nil {

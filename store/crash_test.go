@@ -98,8 +98,9 @@ func (g *crashTestObservations) clone() *crashTestObservations {
 	return c
 }
 
-// record adds the etag, resource id and LSN of an item that a client was given to names. It fails if one
-// of them has identified something else before.
+// record records what a client has received about an item: its etag, its resource id, and its LSN in the
+// range that the receipt names. It fails if one of these three has been recorded before for something else,
+// since they must never be used twice.
 func (g *crashTestObservations) record(it store.Item, receipt store.OperationReceipt) error {
 	body := string(it.Body())
 	names := map[string]string{"etag " + it.ETag(): body, "rid " + it.RID(): keyOf(it).String()}
@@ -293,9 +294,9 @@ func (l *crashTestRun) live(seed uint64) (last crashedDisk) {
 	return last
 }
 
-// under runs op, an operation that may bring the items with the given keys into the state next, and
-// updates the model. op returns the state that it has brought them into, or false if it has changed
-// nothing.
+// under runs the operation op, which writes the items with the given keys, and updates the model of their
+// states. next is the state in which they may be found if a crash interrupts op. op returns their new state,
+// or false if it has changed nothing.
 func (l *crashTestRun) under(keys []metamorphic.ItemKey, next itemVersion, op func() (itemVersion, bool)) {
 	l.mu.Lock()
 	for _, k := range keys {

@@ -57,7 +57,8 @@ type dbTenantAdapter struct{ db *DB }
 // data on the same engine, such as queues.
 func (db *DB) Tenant() host.Tenant { return dbTenantAdapter{db} }
 
-// tenantName is the store's name in the host.
+// tenantName is the name under which the store, as one tenant beside the queues, describes its keys to the
+// host.
 const tenantName = "documents"
 
 // KeySpace returns the part of the engine's keys that belongs to the store: the keys of a container begin
@@ -87,10 +88,10 @@ func (t dbTenantAdapter) Open(ctx context.Context, in *host.EngineInstance) (hos
 }
 
 // moveIn creates the dataset of an instance (one opening of the engine) and loads its catalog into memory.
-func (door *DB) moveIn(ctx context.Context, in *host.EngineInstance) (*openDataset, error) {
-	db := &openDataset{db: door, in: in, eng: in.Engine(), get: in.Get(), opts: door.opts,
+func (owner *DB) moveIn(ctx context.Context, in *host.EngineInstance) (*openDataset, error) {
+	db := &openDataset{db: owner, in: in, eng: in.Engine(), get: in.Get(), opts: owner.opts,
 		sweepSizes: sweepLimitsOf(in.Engine()), tallies: work.NewIndexEntryCountCache(),
-		pageStates: work.NewPageStates(door.memory, door.opts.Wall), incarnation: in.Incarnation()}
+		pageStates: work.NewPageStates(owner.memory, owner.opts.Wall), incarnation: in.Incarnation()}
 	_, db.timed = db.eng.(engine.ClockReporter)
 	engine.CacheRows(db.eng, layout.IsItemKey)
 	db.rids.Seed()
@@ -172,13 +173,13 @@ func (ds *openDataset) changeCatalog(ctx context.Context, fn func(*host.CatalogT
 	return classify.ToFault(ds.in.Catalog().Change(ctx, fn, scopes...))
 }
 
-// startWatch returns a ScanLimiter that limits the time spent on an inspection of a container, such as a
-// dry run.
+// startWatch returns a work.ScanTimeLimiter that limits the time spent on an inspection of a container, such
+// as a dry run.
 func (ds *openDataset) startWatch(ctx context.Context) *work.ScanTimeLimiter {
 	return &work.ScanTimeLimiter{Ctx: ctx, Elapsed: ds.in.Elapsed(), Budget: work.LookBudget}
 }
 
-// pageWatch returns a ScanLimiter that limits the time spent on one page of results.
+// pageWatch returns a work.ScanTimeLimiter that limits the time spent on one page of results.
 func (ds *openDataset) pageWatch(ctx context.Context) *work.ScanTimeLimiter {
 	return &work.ScanTimeLimiter{Ctx: ctx, Elapsed: ds.in.Elapsed(), Limit: ds.opts.QueryTime,
 		Turns:  ds.db.turns,

@@ -132,7 +132,7 @@ func (db *DB) LongWork() int {
 	return db.heavy.Most
 }
 
-// TextWeight is the weight of one byte of the text of a query: see DB.Large.
+// TextWeight is the number of bytes as which one byte of the text of a query counts in a call of DB.Large.
 const TextWeight = work.TextWeight
 
 // Large runs fn, a computation on n bytes of JSON, or on a text that takes as long: a byte of the text of a

@@ -233,8 +233,9 @@ func (d *Database) ReplaceContainer(ctx context.Context, id string, spec definit
 	}
 }
 
-// replaceContainer is ReplaceContainer, but does not wait for splits. If it fails it returns the container
-// with the error, unless there is none.
+// replaceContainer replaces the definition of a container. It fails, instead of waiting, if another server is
+// splitting a range of the container. If the change fails, it returns the container with the error, so that
+// the caller can wait; it returns nil if there is no container with this id or the catalog cannot be locked.
 func (d *Database) replaceContainer(ctx context.Context, id string, spec definition.ContainerSpec,
 	o WriteOptions) (*Container, error) {
 	db := d.ds

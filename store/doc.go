@@ -2,9 +2,9 @@
 //
 // A document expires by Azure Cosmos DB's rules. Its container has a default time to live: off, never or n
 // seconds. A document may carry a ttl of its own. Its life is counted in whole seconds of the store's clock
-// from its last write, _ts. It has expired when _ts + ttl <= now. From that second on the document no
-// longer exists for clients: reads, lists and queries do not return it, and its id and its unique keys are
-// free. A container can count the lives of its documents from one of their properties instead of _ts
+// from its last write, _ts. It has expired when _ts + ttl <= now. From that second on the document no longer
+// exists for clients: reads, lists and queries do not return it, and its id and its unique keys are free. A
+// container can count the lives of its documents from one of their properties instead of _ts
 // (ttlPropertyPath).
 //
 //	db, err := store.Open(ctx, engine, store.Options{})
@@ -23,8 +23,8 @@
 // returned before it began.
 //
 // Expiry is final. A changed default applies at once to all existing documents, whatever their number, but
-// never revives one that has expired: two floors in the container's policy record what had expired before
-// (see package ttl).
+// never revives one that has expired: the container's policy has short lists of records that say what had
+// expired before a change (package ttl).
 //
 // # Expiry and purge
 //
@@ -42,17 +42,16 @@
 // # Settings of Mayfly's own
 //
 // Besides its ContainerSpec, which is Cosmos DB's, a container has ContainerSettings. Expired documents can
-// be moved to an archive instead of being deleted (archive.go). The default ttl can be the upper limit of
-// the items' own ttl (settings.go). A container that nobody uses can delete itself (idle.go). A lease keeps
-// one item from expiring for a time (item_lease.go). All of these are off by default.
+// be moved to an archive instead of being deleted (archive.go). The default ttl can be the upper limit of the
+// items' own ttl (settings.go). A container that nobody uses can delete itself (idle.go). A lease keeps one
+// item from expiring for a time (item_lease.go). All of these are off by default.
 //
 // # Change feeds
 //
-// Changes returns what has changed after a position, in the order of the writes in each partition range:
-// the latest version of each item, or every version and delete if the container's policy keeps them for a
-// while (package store/internal/feed). A page ends at the end of a transaction and is durable when it is
-// returned. So a reader that stores the page's position misses nothing, through crashes, restarts and
-// splits of ranges.
+// Changes returns what has changed after a position, in the order of the writes in each partition range: the
+// latest version of each item, or every version and delete if the container's policy keeps them for a while
+// (package store/internal/feed). A page ends at the end of a transaction and is durable when it is returned.
+// So a reader that stores the page's position misses nothing, through crashes, restarts and splits of ranges.
 //
 // # Expiry events
 //
@@ -84,31 +83,32 @@
 // # Host and instances
 //
 // A store is a tenant of a host (package host), which has the engine, the catalog's lock and numbers, the
-// clocks, the reaper, snapshots and restore. Open opens a host for documents alone; New creates a store
-// that shares a host with other tenants. Callers hold a DB. Databases and containers belong to a dataset
+// clocks, the reaper, snapshots and restore. Open opens a host for documents alone; New creates a store that
+// shares a host with other tenants. Callers hold a DB. Databases and containers belong to a dataset
 // (dataset.go), the data of one instance of the host. A restore replaces the dataset and keeps the DB.
 //
 // # Several stores on one engine
 //
 // Several servers can have the same engine open. In this package "another server" means another DB over the
 // same engine, usually in another process. Each server keeps the state of every container in memory. The
-// state has a version, which is stored in the mark of each range. Transactions and reads compare it with
-// the version in memory; the engine returns the mark together with the data that an operation reads, so the
+// state has a version, which is stored in the mark of each range. Transactions and reads compare it with the
+// version in memory; the engine returns the mark together with the data that an operation reads, so the
 // comparison costs no extra read. An operation that finds another version reads the state again and starts
 // over (state.go).
 //
-// The mark of the catalog is the version of databases, containers and the resources in them. A change of
-// the catalog is refused if the mark has moved. A caller that does not find a name calls CatchUp.
+// The mark of the catalog is the version of databases, containers and the resources in them. A change of the
+// catalog is refused if the mark has moved. A caller that does not find a name calls CatchUp.
 //
-// Two things are not shared: clocks that are moved while several servers are running, and the calls that
-// wait for a change (Wait, long polls of feeds), which a server wakes for its own writes only.
+// A virtual clock can be moved only while one server is running. Calls that wait for a change (Wait, long
+// polls of feeds) end when any server makes the change: the engine reports the commits of the other servers,
+// and in any case each server wakes its waiting calls once a second.
 //
 // # Structure
 //
 // Package store/internal/container has the state of a container as plain values. Package
 // store/internal/transaction has the two halves of a write: Prepare checks it before any lock is taken, Apply
-// carries it out in a transaction. A single write, a batch (batch.go), a patch (patch.go), a script
-// and the reaper all use them. So an item, its feed entry, its deadline and its unique keys stay consistent.
+// carries it out in a transaction. A single write, a batch (batch.go), a patch (patch.go), a script and the
+// reaper all use them. So an item, its feed entry, its deadline and its unique keys stay consistent.
 //
 // Package store/internal/layout encodes every key. Package store/internal/view defines which keys an item
 // has, so that readers use the same definition. Check (store/internal/check) verifies the consistency.
@@ -117,6 +117,6 @@
 // are defined by package store/internal/record. Users, permissions, client encryption keys and scripts are
 // part of it (package store/internal/resource).
 //
-// Errors are *fault.Error, with a Code. Package store/internal/classify makes them from the errors of
-// the packages below.
+// Errors are *fault.Error, with a Code. Package store/internal/classify makes them from the errors of the
+// packages below.
 package store

@@ -122,9 +122,9 @@ func (c *Container) announceExpired(ctx context.Context, st *container.State, s 
 	return more, l.Next, err
 }
 
-// announceBatch logs the expiries of the expired items of a batch in one transaction, which has a maximal
-// size. judged is the number of items that it has checked, and alive is survivors with those of them
-// appended that have not expired.
+// announceBatch adds the expiries of a batch of candidates to the log of expiries, in one transaction of
+// limited size. judged is the number of candidates that the transaction has checked. alive is the list
+// survivors, extended by those of them that have not expired.
 func (c *Container) announceBatch(ctx context.Context, s *container.Partition, batch,
 	survivors []sweep.ExpiryCandidate) (judged int,
 	alive []sweep.ExpiryCandidate, err error) {

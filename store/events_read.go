@@ -52,7 +52,7 @@ func (c *Container) Expirations(ctx context.Context, after string, limit int) (E
 	return r.Page, nil
 }
 
-// ExpirationsEnd returns the position after the last entry of the log.
+// ExpirationsEnd returns the position after the last entry of the container's log of expiries.
 func (c *Container) ExpirationsEnd(ctx context.Context) (string, error) {
 	c.ds.in.Enter()
 	defer c.ds.in.Leave()

@@ -523,7 +523,8 @@ func TestReadsWithDelayedReaper(t *testing.T) {
 	}
 }
 
-// watched performs random operations and returns all results that clients got, as text.
+// watched performs 80 random operations with the random numbers of r. After each it appends to seen what
+// clients see: the number of documents, their ids, and the expiries in the log so far.
 func (b *testStore) watched(r *rand.Rand) (seen []string) {
 	b.t.Helper()
 	deaths := map[string]bool{}

@@ -25,8 +25,8 @@ type expiredItemSink interface {
 	// scopes returns the engine scopes (units of locking) that a transaction must lock, besides the
 	// range's own, to move the expired items among the candidates.
 	scopes(ctx context.Context, s *container.Partition, batch []sweep.ExpiryCandidate) ([][]byte, error)
-	// begin begins the sink's part of transaction t, which has locked the scopes that scopes returned. It
-	// is called again if the transaction is repeated.
+	// begin begins the sink's part of transaction t, which has locked the engine scopes that the sink's
+	// method scopes returned. It is called again if the transaction is repeated.
 	begin(t *transaction.Tx) error
 	// take moves a ghost (an expired item that is not purged yet) to the sink. It returns false if that
 	// needs an engine scope that the transaction has not locked.

@@ -116,8 +116,8 @@ func inBothOrders(t *testing.T, test func(w *documentAndReminderHost)) {
 	}
 }
 
-// TestExpirySinkOfOtherTenant checks that items are moved to an expiry sink of another tenant when they
-// expire, and that items that had expired before the sink was set are not.
+// TestExpirySinkOfOtherTenant checks that expired items of a container are moved to an expiry sink that holds
+// another kind of data (as a queue does), and that items that had expired before the sink was set are not.
 func TestExpirySinkOfOtherTenant(t *testing.T) {
 	t.Parallel()
 	inBothOrders(t, func(w *documentAndReminderHost) {
@@ -213,9 +213,9 @@ func TestExpirySinkCrash(t *testing.T) {
 	})
 }
 
-// TestTenantsShareRestoreAndClock checks that after a restore each tenant issues numbers above those that
-// any tenant has issued, and that a clock move affects both tenants and cannot go back behind what either
-// has stored.
+// TestTenantsShareRestoreAndClock checks two tenants of a host, documents and another kind of data on the
+// same engine: after a restore each issues numbers above those that either has issued, and a clock move
+// affects both and cannot go back behind what either has stored.
 func TestTenantsShareRestoreAndClock(t *testing.T) {
 	testdisk.Pebble(t, "snapshots")
 	t.Parallel()

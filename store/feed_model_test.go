@@ -200,7 +200,8 @@ func (w *feedRig) item(k metamorphic.ItemKey, n int) feedModelItem {
 	return it
 }
 
-// put writes one item, or several of a partition as a batch.
+// put upserts several items of one partition as an atomic batch, and records them in the model. The first
+// item has the key k, the others have random ids. n is a number that their documents contain.
 func (w *feedRig) put(k metamorphic.ItemKey, n, several int) {
 	var keys []metamorphic.ItemKey
 	var items []feedModelItem

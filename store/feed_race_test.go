@@ -57,9 +57,9 @@ func TestFeedSurvivesCrashes(t *testing.T) {
 	}
 }
 
-// openReplicated opens a store, and creates a container whose items can expire and which keeps all
-// versions if it does not exist. clock is the store's clock. system is the clock of the database, if the
-// disk is a PostgreSQL database.
+// openReplicated opens a store with the clock clock, and returns it with its container. If the container does
+// not exist, openReplicated creates it, with items that can expire and a log of all versions. On a PostgreSQL
+// database, system is the clock of the database.
 func openReplicated(t *testing.T, fs *testdisk.EngineStorage, clock, system *ttl.VirtualClock,
 	ranges int) (*store.DB,
 	*store.Container) {

@@ -109,7 +109,8 @@ func (c *Container) tendIdle(ctx context.Context) error {
 	return err
 }
 
-// loadUse reads the stored second of the last use.
+// loadUse reads the stored second of the container's last use, by any server, which decides whether the
+// container is idle.
 func (c *Container) loadUse(r engine.Reader) error {
 	v, err := r.Get(layout.UsedKey(c.cid))
 	if err != nil && !isAbsent(err) {

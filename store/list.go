@@ -30,7 +30,8 @@ func (c *Container) List(ctx context.Context, o ListOptions) (Page, OperationRec
 
 // ItemSink receives the items of a page while the store reads them.
 type ItemSink interface {
-	// Reset drops the items of a page that is read again from its beginning.
+	// Reset drops the items that have been added to the present page, because the page is read again from its
+	// beginning.
 	Reset()
 	// Add takes the next item, which is valid only during the call.
 	Add(Item)
@@ -42,8 +43,8 @@ type itemList []Item
 func (l *itemList) Reset()      { *l = nil }
 func (l *itemList) Add(it Item) { *l = append(*l, it.Clone()) }
 
-// ListTo is like List, but passes the items of the page to a sink instead of copying them. The sink must not
-// call the store. If ListTo fails, the sink may have received some items.
+// ListTo reads one page of the items in a scope, in the order of List, and passes the items to a sink instead
+// of copying them. The sink must not call the store. If ListTo fails, the sink may have received some items.
 func (c *Container) ListTo(ctx context.Context, o ListOptions,
 	sink ItemSink) (Page, OperationReceipt, error) {
 	c.beginUse()
@@ -62,7 +63,9 @@ func (c *Container) ListTo(ctx context.Context, o ListOptions,
 	}
 }
 
-// listByRange returns one page of a list whose pages are those of Cosmos DB's gateway (ListOptions.ByRange).
+// listByRange returns one page of a list with the pages of Cosmos DB's gateway (ListOptions.ByRange): each
+// page has only items of one partition range, and its continuation leads to the next range at the end of this
+// one.
 func (c *Container) listByRange(ctx context.Context, o ListOptions,
 	sink ItemSink) (Page, OperationReceipt, error) {
 	st := c.state.Load()

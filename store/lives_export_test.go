@@ -10,8 +10,8 @@ func (db *DB) HoldIndexer() (release func()) {
 	return x.Turn.Unlock
 }
 
-// SweepHeld purges all expired items like SweepNow, but can be called while HoldIndexer has stopped the
-// reindexer.
+// SweepHeld purges all expired items, as SweepNow does. Unlike SweepNow it can be called while a test has
+// stopped the reindexer, the background task that builds indexes.
 func (db *DB) SweepHeld(ctx context.Context) error {
 	_, err := db.live().in.SweepNow(ctx)
 	return err

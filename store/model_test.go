@@ -59,11 +59,12 @@ func TestRandomHistories(t *testing.T) {
 	})
 }
 
-// twoStores returns the modes changed so that two stores over one engine are used alternately.
+// twoStores returns a copy of modes, the conditions under which histories run, with which two stores over one
+// engine execute the steps in turn.
 func twoStores(modes []metamorphic.HistoryRunConditions) []metamorphic.HistoryRunConditions {
 	modes = slices.Clone(modes)
 	for i := range modes {
-		modes[i].Doors = 2
+		modes[i].Handles = 2
 	}
 	return modes
 }

@@ -47,7 +47,7 @@ func (c *Container) checkPositions(ctx context.Context, session []SessionTokenEn
 	}
 }
 
-// isFormer reports whether a position belongs to an earlier container of the name.
+// isFormer reports whether a position of a session token belongs to an earlier container of the same name.
 func (c *Container) isFormer(p SessionTokenEntry) bool {
 	return p.Version > 0 && p.Version < c.SessionVersion()
 }

@@ -60,9 +60,10 @@ func (c *Container) evaluateAhead(ctx context.Context, p *transaction.PreparedOp
 	return nil
 }
 
-// evaluate fails with CodePreconditionFailed if a condition does not hold. turn, if not nil, is called during
-// the evaluation to let other long queries run (query.Env.Turn); it is nil inside a transaction, where other
-// operations are waiting for this one to finish.
+// evaluate evaluates the condition of a patch for the item in the row on, at the second now. It fails with
+// CodePreconditionFailed if the condition does not hold. turn, if not nil, is called during the evaluation to
+// let other long queries run (query.Env.Turn); it is nil inside a transaction, where other operations are
+// waiting for this one to finish.
 func (c *Container) evaluate(ctx context.Context, condition *query.PatchCondition, on *scan.Row, now int64,
 	turn func(context.Context) error) error {
 	env := query.NewEnv(func() time.Time { return time.Unix(now, 0) }, nil)

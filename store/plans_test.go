@@ -9,8 +9,9 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/scan"
 )
 
-// TestPlanCache checks that the store caches a query's plan for its parameter values, and one for the
-// types of these values.
+// TestPlanCache checks that the store caches two kinds of plans of a query: one for the types of its
+// parameters, and one for each set of their values. It also checks that a query with a cached plan reads the
+// right documents.
 func TestPlanCache(t *testing.T) {
 	t.Parallel()
 	_, _, c := openCounting(t)

@@ -43,11 +43,12 @@ func (c *Container) resumePlace(r *ResumePosition) (*query.OrderByStartPosition,
 //
 // A continuation stays valid through writes and restarts, for the same query and scope. A page has a
 // continuation if a row follows it, or if its time ended before that was known. A full page of a query
-// without conditions, JOIN, TOP and OFFSET has a continuation even if nothing follows, except in one
-// logical partition.
+// without conditions, JOIN, TOP and OFFSET has a continuation even if nothing follows, except in one logical
+// partition.
 //
-// An invalid query fails with CodeBadRequest; a *query.Error has the position and the reason.
-// CodeCrossPartition: see CrossStream. Its cause is a *ClientMergeRequiredError, or a *query.Error if clients
+// An invalid query fails with CodeBadRequest; a *query.Error has the position and the reason. In the mode
+// CrossStream, a query over several ranges that has aggregates, or whose rows must be merged, fails with
+// CodeCrossPartition. The cause of that error is a *ClientMergeRequiredError, or a *query.Error if clients
 // cannot merge the rows either.
 func (c *Container) Query(ctx context.Context, q QueryRequest) (QueryPage, OperationReceipt, error) {
 	c.beginUse()
@@ -301,8 +302,9 @@ func CrossPartitionDisabled() error {
 		"x-ms-documentdb-query-enablecrosspartition to true, specify x-ms-documentdb-partitionkey, or revise your query to avoid this exception.")
 }
 
-// mustMerge returns the error for a query whose result the client must merge. If the client could not do
-// that either, the error has the reason.
+// mustMerge returns the error, with CodeCrossPartition, for a query over several ranges whose rows the client
+// must merge. It contains the plan by which the client merges them or, if there can be no such plan, the
+// reason.
 func (c *Container) mustMerge(plan *query.Plan, q QueryRequest) error {
 	text, err := c.gatewayPlan(q, nil, plan.Gateway)
 	if err != nil {

@@ -81,7 +81,8 @@ func (g *queryRig) spec(policy string) definition.ContainerSpec {
 	return spec
 }
 
-// create replaces the containers by empty ones, one for each policy.
+// create replaces the test's containers by empty ones, one for each of the indexing policies with these
+// names.
 func (g *queryRig) create(policies ...string) {
 	g.t.Helper()
 	for policy := range g.c {
@@ -274,8 +275,8 @@ func (q *queryCase) request(page int) store.QueryRequest {
 	return store.QueryRequest{Text: q.Text, Parameters: q.Parameters(), ListOptions: store.ListOptions{Scope: q.scope, MaxItems: page}}
 }
 
-// differs runs a query under a policy with the given page size. It describes how the result differs from
-// the expected one, or returns "".
+// differs runs a query on the container with the indexing policy named policy, in pages of the given size. It
+// returns how the result differs from the expected one, or "".
 func (g *queryRig) differs(policy string, q *queryCase, page int) string {
 	g.t.Helper()
 	request := q.request(page)
@@ -355,7 +356,8 @@ func TestRandomQueries(t *testing.T) {
 	})
 }
 
-// agree runs the given number of random queries under every policy and checks their results.
+// agree runs the given number of random queries under every indexing policy, whole and in pages, and compares
+// their results with those of a reference implementation. It stops at the first query that differs.
 func (g *queryRig) agree(queries int) {
 	g.t.Helper()
 	known := map[string][]any{}

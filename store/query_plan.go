@@ -39,7 +39,9 @@ func (c *Container) QueryPlan(ctx context.Context, q QueryRequest,
 	return plan, c.refused(), classify.ToFault(err)
 }
 
-// gatewayPlan returns, as JSON, the plan that prepare makes for a client that merges results.
+// gatewayPlan returns, as JSON, the query plan for a client that merges the results of partition ranges.
+// features lists what the client can merge. prepare makes the plan for the options that gatewayPlan derives
+// from q and features.
 func (c *Container) gatewayPlan(q QueryRequest, features []string,
 	prepare func(query.GatewayOptions) (*query.GatewayPlan, error),
 ) ([]byte, error) {

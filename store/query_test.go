@@ -98,7 +98,8 @@ func TestRowsLoopLeftEarly(t *testing.T) {
 	}
 }
 
-// leaveEarly leaves a loop over the rows of a query in its second page.
+// leaveEarly runs a query in pages of 3 rows and breaks out of the loop over its rows after the fifth row.
+// The test fails if the query fails or has fewer rows.
 func (b *testStore) leaveEarly(text string) {
 	b.t.Helper()
 	n := 0

@@ -53,8 +53,8 @@ func newBenchWith(t *testing.T, fs *testdisk.EngineStorage, spec string, o store
 	return newBenchOver(t, fs, spec, o, func(e testdisk.Engine) engine.Engine { return e })
 }
 
-// newBenchOver opens a testStore like newBenchWith, over the engine that watch returns, which usually
-// wraps the engine it gets.
+// newBenchOver opens a testStore with the options o over the engine that watch returns. watch is called with
+// the engine of the disk fs and usually wraps it. spec holds members of the container's definition as JSON.
 func newBenchOver(t *testing.T, fs *testdisk.EngineStorage, spec string, o store.Options,
 	watch func(testdisk.Engine) engine.Engine) *testStore {
 	t.Helper()

@@ -81,7 +81,8 @@ func (x *rangeSplitter) pass(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// step splits one range if an offer needs more than there are. more reports whether it has split one.
+// step splits one range of the container with the given offer (its throughput), if the throughput needs more
+// ranges than the container has. more reports whether it has split one.
 func (x *rangeSplitter) step(ctx context.Context, offer uint32) (more bool, err error) {
 	db := x.ds
 	find := func() (rec record.Offer, ok bool) { // the caller holds mu or the catalog's lock

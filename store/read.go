@@ -175,7 +175,8 @@ func (c *Container) answer(ctx context.Context, st *container.State, s *containe
 	return value.NewItem((*containerAdapter)(c), f.rid, h, body, p.ID), s.Clamp(position), err
 }
 
-// absent returns the error for an item that does not exist, once its absence is durable.
+// absent returns the error for an item that does not exist in the range s at the position at. Before that it
+// waits until everything that the read has seen is durable, so that a crash cannot revoke the answer.
 func (c *Container) absent(ctx context.Context, st *container.State, s *container.Partition,
 	at engine.ScopePosition) error {
 	if err := st.Current(at.Mark); err != nil {

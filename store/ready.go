@@ -48,7 +48,8 @@ func (ds *openDataset) awaitTurn(ctx context.Context, scope []byte) error {
 	return err
 }
 
-// notReady adds to an error the part of the store that has not responded in time.
+// notReady returns the error of a readiness check for err. If the check took too long, it says which part of
+// the store, what, has not responded.
 func notReady(ctx context.Context, what string, err error) error {
 	if errors.Is(err, context.DeadlineExceeded) && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return &fault.Error{Code: fault.CodeUnavailable, Message: what + " does not answer.", Err: err,

@@ -29,9 +29,10 @@ type sweepLimits struct {
 	clear int
 }
 
-// sweepLimitsOf returns the limits for an engine. On an engine without a network, a transaction costs little
-// in itself, and the writers of the range wait while it runs. So it is small: sixteen documents of 1 KB take
-// less than a millisecond. The bytes limit the number of index entries, which grows with the documents.
+// sweepLimitsOf returns the limits of the reaper's steps and transactions for an engine. A remote engine
+// recommends the size of a batch (PurgeBatch). On a local engine transactions are small, because they cost
+// little and the writers of the partition range wait for them: sixteen documents of 1 KB take less than a
+// millisecond. The limit in bytes is needed because larger documents have more index entries.
 func sweepLimitsOf(e engine.Engine) sweepLimits {
 	if n := engine.SizeAdviceOf(e).PurgeBatch; n > 0 {
 		return sweepLimits{step: n, items: n, bytes: 4 << 20}
@@ -155,7 +156,8 @@ func (c *Container) sweep(ctx context.Context, s *container.Partition, limit int
 	return out, classify.ToFault(err)
 }
 
-// trim deletes the entries of a range's log of expiries and feed of all versions that are too old.
+// trim deletes entries that are older than their retention from a partition range's log of expiries and from
+// its feed of all versions.
 func (c *Container) trim(ctx context.Context, st *container.State, s *container.Partition, now int64,
 	out *ttl.SweepResult) (err error) {
 	var next int64
@@ -170,7 +172,8 @@ func (c *Container) trim(ctx context.Context, st *container.State, s *container.
 	return err
 }
 
-// sweepExpired purges at most h.room expired items.
+// sweepExpired purges expired items of the partition range s, at most h.room of them. The result says how
+// many were purged, whether more are due, and when the next one expires.
 func (c *Container) sweepExpired(ctx context.Context, st *container.State, s *container.Partition, now int64,
 	h purgeLimits) (ttl.SweepResult, error) {
 	l := sweep.NewStep(st.Policy(), s.Scope, &s.ExpiryPassPositions, now, h.room)
@@ -261,8 +264,9 @@ func (c *Container) purgeBatch(ctx context.Context, s *container.Partition,
 	}
 }
 
-// tryPurge deletes the expired items of a batch in one transaction, without retries. The results are those of
-// purgeBatch.
+// tryPurge deletes the expired items of a batch in one transaction, without retries. judged is the number of
+// candidates that it has checked, and alive are those among them that have not expired. If blocked is not
+// nil, nothing was deleted: blocked must be moved to the expiry sink first.
 func (c *Container) tryPurge(ctx context.Context, s *container.Partition,
 	batch []sweep.ExpiryCandidate) (judged,
 	purged int,

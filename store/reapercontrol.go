@@ -136,13 +136,15 @@ func (ds *openDataset) reap(ctx context.Context) (purged int, err error) {
 type purgeLimits struct {
 	any  bool // purges are or may be delayed: expiries are announced before the items are purged
 	room int  // how many items may be purged
-	// again is the second at which purges may be allowed again, if room is 0 now. never means that no second
-	// is known: the reaper is woken when purges are allowed
+	// again is the second at which purges may be allowed again, if none is allowed now (room is 0). If it is
+	// never, no such second is known, and the reaper is woken when purges are allowed.
 	again int64
 	delay *definition.PurgeDelay // nil if there is none
 }
 
-// purgeLimitsFor returns the limits of one step. force ignores everything that delays purges.
+// purgeLimitsFor returns the limits of one step of the reaper in this container: how many items it may purge
+// at the second now, at most limit, and when it may continue. If force is set, it ignores the pause, the
+// delay and the rate limit of purges.
 func (c *Container) purgeLimitsFor(st *container.State, now int64, limit int, force bool) purgeLimits {
 	h := purgeLimits{room: limit, again: never}
 	if force {

@@ -82,9 +82,9 @@ func (db *DB) Successor(ctx context.Context, rid string) (*Database, *Container,
 	return d, c, c.Ranges().childrenOf(former.Ranges), nil
 }
 
-// formerOf finds a dropped container by its rid. name is its "database/container". A client that has
-// cached this rid may also have cached range ids of containers that had the same name later, so
-// found.Ranges has the ranges of all of them.
+// formerOf finds a dropped container by its rid. name is its "database/container". found.Ranges also has the
+// ranges of the containers that were later dropped under the same name, since a client that has cached this
+// rid may have cached ids of their ranges.
 func (ds *openDataset) formerOf(ctx context.Context,
 	rid string) (name string, found record.FormerContainer, err error) {
 	err = ds.view(ctx, func(r engine.Reader) error {
@@ -112,8 +112,9 @@ func (ds *openDataset) formerOf(ctx context.Context,
 	return name, found, err
 }
 
-// childrenOf returns the set with the ids of dropped ranges added to the parents of each range. The id of a
-// dropped range that still exists in the set is left out: that range is unchanged and has no children.
+// childrenOf returns the set with the ids of dropped ranges (gone) added to the parents of each of its
+// ranges, so that clients replace the dropped ranges in their caches by these. An id that a range of the set
+// still has is not added, since that range is unchanged.
 func (set PartitionRanges) childrenOf(gone []int) PartitionRanges {
 	set.Ranges = slices.Clone(set.Ranges)
 	var ids []string

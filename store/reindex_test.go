@@ -289,8 +289,9 @@ func TestCheckFindsIndexFaults(t *testing.T) {
 	}
 }
 
-// TestStaleIndexEntriesAreRecomputed checks that the index entries prepared before a transaction are computed
-// again in it if the second or the indexing policy has changed since.
+// TestStaleIndexEntriesAreRecomputed checks index entries that were computed before a transaction: they are
+// computed again in the transaction if the clock has reached another second, or the indexing policy has
+// changed, since then.
 func TestStaleIndexEntriesAreRecomputed(t *testing.T) {
 	t.Parallel()
 	g := newIndexRig(t, 1, 1, false, `{"compositeIndexes":[[{"path":"/a"},{"path":"/_ts"}]]}`)

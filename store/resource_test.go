@@ -177,8 +177,9 @@ func TestResourcesCrash(t *testing.T) {
 	}
 }
 
-// TestResourcesOfDroppedOwners checks that the small resources of a dropped user, container or database
-// are gone, also on disk, and that a Resources obtained before changes nothing any more.
+// TestResourcesOfDroppedOwners checks that the small resources (users, permissions, scripts and so on) of a
+// dropped user, container or database are gone, also on disk, and that calls on a store.Resources value
+// obtained before the drop change nothing.
 func TestResourcesOfDroppedOwners(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

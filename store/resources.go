@@ -60,7 +60,8 @@ func (cat resourceCatalogAdapter) Change(ctx context.Context, fn func(*host.Cata
 	return cat.ds.changeCatalog(ctx, fn)
 }
 
-// Resources returns the small resources of the catalog. Guard protects them.
+// Resources returns the catalog's small resources: users, permissions, client encryption keys and scripts.
+// The caller holds the catalog's lock (Lock) or the mutex that Guard returns.
 func (cat resourceCatalogAdapter) Resources() resource.ResourcesByKindAndOwner {
 	return cat.ds.cat.resources
 }

@@ -22,7 +22,7 @@ type ExecuteResult struct {
 	Log  string // what it printed with console.log, with ProcedureExecutionOptions.Logging
 }
 
-// ProcedureExecutionOptions are the options of Execute.
+// ProcedureExecutionOptions are the options of one execution of a stored procedure.
 type ProcedureExecutionOptions struct {
 	Logging bool // collect the procedure's output by console.log
 	// Range is the id of the partition range in which a system procedure (see IsSystemProcedure) runs if
@@ -182,14 +182,14 @@ func (c *Container) writeTriggered(ctx context.Context, pk definition.PartitionK
 }
 
 // scripts returns a runner for the container's procedures, triggers and functions, as this server has them in
-// memory. It may lack what another server has just changed: see catchUp.
+// memory. It may lack changes that another server has just made and that catchUp has not read yet.
 func (c *Container) scripts() *procedure.ScriptRunner {
 	return &procedure.ScriptRunner{Programs: &c.ds.programs, Heavy: c.ds.db.heavy, Wall: c.ds.opts.Wall,
 		Time: c.ds.opts.ScriptTime, Now: c.d.Now, Elapsed: c.ds.in.Elapsed, Violations: &c.violations,
 		Resources: c.Resources}
 }
 
-// scriptTransaction is a transaction in the form in which scripts use it.
+// scriptTransaction implements procedure.ScriptTransaction: the transaction in which a script works.
 type scriptTransaction struct {
 	c     *Container
 	t     *transaction.Tx

@@ -14,8 +14,9 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// catalogChangingEngine is an engine that calls before, in which another store changes the catalog, ahead
-// of every second transaction on the catalog.
+// catalogChangingEngine is an engine for tests of concurrent changes of the catalog. It calls the function
+// before, in which the test lets another store change the catalog, ahead of every second transaction on the
+// catalog.
 type catalogChangingEngine struct {
 	engine.Engine
 	engine.Getter
@@ -177,8 +178,8 @@ func TestBatchOfARecreatedContainer(t *testing.T) {
 	}
 }
 
-// A database can be deleted after another store has changed the state of a container in it without changing
-// the catalog.
+// TestDeletedDatabaseOfSeveralStores checks that a database can be deleted after another store on the same
+// engine has changed the state of a container in it without changing the catalog.
 func TestDeletedDatabaseOfSeveralStores(t *testing.T) {
 	t.Parallel()
 	a, b := newServers(t, "", 1)

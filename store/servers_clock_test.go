@@ -118,7 +118,8 @@ func TestWaitForAnotherServer(t *testing.T) {
 	}
 }
 
-// stallingEngine is the engine of a server that stops in the middle of a split until on is closed.
+// stallingEngine is the engine of a server that stops in the middle of a split of a range and continues when
+// the test closes the channel on.
 type stallingEngine struct {
 	engine.Engine
 	engine.Getter
@@ -128,7 +129,7 @@ type stallingEngine struct {
 	calls int           // of the goroutine that splits
 }
 
-// Shared implements engine.SharedEngine.
+// Shared returns true: other servers can have the data open. It implements engine.SharedEngine.
 func (e *stallingEngine) Shared() bool { return true }
 
 func (e *stallingEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,

@@ -109,8 +109,8 @@ func TestTimeOfSeveralStores(t *testing.T) {
 	}
 }
 
-// interferingEngine is an engine that calls meddle before each transaction of a split except the first,
-// and after behind each of them.
+// interferingEngine is an engine that calls functions of a test around the transactions in which a split
+// copies items: meddle before each of them except the first, and after when each has ended. nil: no call.
 type interferingEngine struct {
 	engine.Engine
 	engine.Getter
@@ -216,8 +216,8 @@ func TestSplitUndoneBeforeItSwitches(t *testing.T) {
 	}
 }
 
-// catalogConflictEngine is an engine that calls first, in which another store changes the catalog, ahead
-// of the first transaction that changes the catalog.
+// catalogConflictEngine is an engine that calls the function first, once, before the first transaction that
+// changes the catalog. In this function another store changes the catalog, so that the two conflict.
 type catalogConflictEngine struct {
 	engine.Engine
 	engine.Getter
@@ -245,8 +245,8 @@ func TestOpenBesideCatalogChange(t *testing.T) {
 	opened := false
 	m.after = func() {
 		m.after = nil
-		door := a.shared.Door()
-		e := &catalogConflictEngine{Engine: door, Getter: door.(engine.Getter), first: func() {
+		handle := a.shared.Handle()
+		e := &catalogConflictEngine{Engine: handle, Getter: handle.(engine.Getter), first: func() {
 			opened = true
 			if _, err := b.db.CreateDatabase(b.ctx, "meanwhile", definition.Throughput{}); err != nil {
 				t.Error(err)

@@ -25,8 +25,9 @@ func newServers(t *testing.T, spec string, ranges int) (b *testStore, other *tes
 	return newServersOver(t, spec, ranges, func(e engine.Engine) engine.Engine { return e })
 }
 
-// newServersOver opens two stores like newServers. The first uses the engine that watch returns, which can
-// observe its calls.
+// newServersOver opens two stores over one engine that share one container, and closes them at the end of the
+// test, after a check of the stored data. The first store uses the engine that watch returns for the shared
+// one, so that a test can observe its calls.
 func newServersOver(t *testing.T, spec string, ranges int,
 	watch func(engine.Engine) engine.Engine) (b, other *testStore) {
 	t.Helper()
@@ -37,7 +38,7 @@ func newServersOver(t *testing.T, spec string, ranges int,
 		if shared, err = sharedengine.Share(p); err != nil {
 			t.Fatal(err)
 		}
-		return watch(shared.Door())
+		return watch(shared.Handle())
 	})
 	b.shared = shared
 	other = b.another(b.clock)
@@ -58,7 +59,7 @@ func (b *testStore) another(clock *ttl.VirtualClock) *testStore {
 	other.clock = clock
 	var err error
 	o := store.Options{Clock: clock, Ranges: len(b.c.Ranges().Ranges), ManualReaper: true}
-	if other.db, err = store.Open(b.ctx, b.shared.Door(), o); err != nil {
+	if other.db, err = store.Open(b.ctx, b.shared.Handle(), o); err != nil {
 		b.t.Fatal(err)
 	}
 	other.lookUp()

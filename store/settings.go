@@ -111,8 +111,8 @@ func (c *Container) checkSettings(s *definition.ContainerSettings) error {
 	return c.checkArchive(s.OnExpire.MoveTo)
 }
 
-// checkSink fails if the expiry sink of another tenant of the host (a queue or topic) does not exist, or
-// cannot take items. setting is the name of the setting, for the error.
+// checkSink fails if the queue or topic to which the container shall move its expired items does not exist,
+// or cannot take them. setting is the name of the setting, for the error.
 func (c *Container) checkSink(setting string, to definition.ExpiredItemSinkReference) error {
 	_, err := c.ds.in.Sink(tenantName, to.Kind, to.Name)
 	if err == nil {
@@ -179,8 +179,8 @@ func (c *Container) archiveOf() []*Container {
 	})
 }
 
-// checkDrop fails if the container is the archive of others, because their archived documents would be lost
-// unnoticed. The caller holds the catalog's lock.
+// checkDrop fails if the container is the archive to which other containers move their expired documents,
+// because these would be lost unnoticed. The caller holds the catalog's lock.
 func (c *Container) checkDrop() error {
 	if from := c.archiveOf(); len(from) > 0 {
 		return &fault.Error{

@@ -109,8 +109,9 @@ func (db *DB) copyFromSnapshot(ctx context.Context, name, source string,
 	return d, classify.ToFault(err)
 }
 
-// run copies the database. It calls settle before and after the copy, to determine under the catalog's lock
-// what is copied and where to: see copyFromSnapshot.
+// run copies the database, and erases what it has copied if it fails. It calls settle, which determines what
+// is copied and where to, under the catalog's lock: once before the copy and once after it, because the
+// catalog may have changed meanwhile.
 func (b *forkedDatabase) run(ctx context.Context, settle func(*forkedDatabase) error) (*Database, error) {
 	if err := b.allot(ctx, settle); err != nil {
 		return nil, err
@@ -222,7 +223,9 @@ func (b *forkedDatabase) makeContainers(next *host.CatalogTxn) error {
 	return nil
 }
 
-// finish adds the database to the catalog, on disk and in memory. It replaces the old one if there is one.
+// finish adds the copied database to the catalog, on disk and in memory. It replaces the old database if
+// there is one. Before that it calls settle again, which determines what is copied and where to, because the
+// catalog may have changed during the copy.
 func (b *forkedDatabase) finish(ctx context.Context, settle func(*forkedDatabase) error) error {
 	db := b.db
 	if err := db.lockCatalog(ctx); err != nil {
@@ -277,8 +280,9 @@ func (b *forkedDatabase) replaced() []*Container {
 	return nil
 }
 
-// load reads into memory the state of the copied containers and of their clock, as Open does for stored ones.
-// It fails if Open would fail with these data.
+// load reads the stored state of the copied containers into memory, so that they can be used like containers
+// that Open has loaded. It also copies the clock of the database. It fails if Open would fail with these
+// data.
 func (b *forkedDatabase) load(ctx context.Context) error {
 	if b.into == nil {
 		if err := b.d.clock.Copy(b.from.clock); err != nil {

@@ -53,8 +53,9 @@ func (c *Container) withSources(ctx context.Context, scope PartitionScope,
 	return classify.ToFault(err)
 }
 
-// newSources returns a scan.Source for each range, with the values that must be read before the snapshot is
-// opened. indexed says that all documents are indexed by the current policy (Source.Indexed).
+// newSources returns a scan.Source for each range. In each it sets Before to the highest LSN known to be
+// durable in the range, which must be read before the snapshot is opened, and Indexed to indexed: whether all
+// documents are indexed by the current policy.
 func newSources(ranges []*container.Partition, indexed bool) []*scan.Source {
 	sources, room := make([]*scan.Source, len(ranges)), make([]scan.Source, len(ranges))
 	for i, s := range ranges {
@@ -64,13 +65,14 @@ func newSources(ranges []*container.Partition, indexed bool) []*scan.Source {
 	return sources
 }
 
-// scope finds the partition ranges and bounds of a Scope in the state st: see scan.Resolve.
+// scope returns the partition ranges and key bounds that a PartitionScope, the part of the container that a
+// list or query reads, has in the state st. Errors are those of scan.Resolve.
 func (c *Container) scope(st *container.State, s PartitionScope) (scan.ResolvedScope, error) {
 	return scan.Resolve(c.viewState(st, 0), st.InFormer(s))
 }
 
-// containerAdapter is Container with the methods that its items (value.ItemContainer) and its transactions
-// (transaction.ContainerHost) need.
+// containerAdapter is a Container with the methods that its items (value.ContainerStateProvider) and the
+// transactions on them (transaction.StoreCallbacks) need.
 type containerAdapter Container
 
 // Identity returns the container's names and numbers.

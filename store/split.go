@@ -76,8 +76,10 @@ func (c *Container) Split(ctx context.Context, rangeID, at string) ([]PartitionR
 	return halves, classify.ToFault(err)
 }
 
-// split does the work of Split. wanted reports whether the split is still needed; nil means always. It is
-// called under the catalog's lock; if it returns false, split stops with errUnwanted.
+// split splits the partition range rangeID and returns the two new ranges. at is the effective partition key
+// at which to split, in hexadecimal; if it is empty, each half gets half of the documents. wanted reports
+// whether the split is still needed; nil means always. It is called under the catalog's lock; if it returns
+// false, split stops with errUnwanted.
 func (c *Container) split(ctx context.Context, rangeID, at string,
 	wanted func() bool) ([]PartitionRange, error) {
 	if err := c.splitting.Lock(ctx); err != nil {
@@ -260,7 +262,7 @@ func (m *rangeSplitOperation) checkOngoing(r engine.Reader) error {
 	return nil
 }
 
-// isOngoing reports whether a record of the container contains the split.
+// isOngoing reports whether the container's record still says that this split is in progress.
 func (m *rangeSplitOperation) isOngoing(rec *record.Container) bool {
 	return rec.Split != nil && *rec.Split == *m.split
 }
@@ -287,9 +289,9 @@ func (c *Container) finishSplit(ctx context.Context, m *rangeSplitOperation,
 	}
 }
 
-// trySwitch copies the rest of the range, including what has been written meanwhile, and switches to the
-// halves. If that is more than may be copied under the locks, it copies a part of it and returns nil
-// without switching.
+// trySwitch copies the rest of the range, including what has been written meanwhile, and replaces the range
+// by the two halves. If the rest is more than may be copied under the locks, it copies a part of it and
+// returns nil without replacing the range.
 func (c *Container) trySwitch(ctx context.Context, m *rangeSplitOperation,
 	wanted func() bool) (ids []string, err error) {
 	err = c.alone(ctx, func(st container.State) error {

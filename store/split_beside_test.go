@@ -23,9 +23,9 @@ import (
 // insideSplitContextKey is the key of a context value that marks the engine calls of a split.
 type insideSplitContextKey struct{}
 
-// during splits the range id, and calls fn before each view and transaction of the split that begins while
-// the container's gate (its lock) is not held exclusively. inside reports that the split holds the gate
-// shared, so that fn must not change the container.
+// during splits the range id. During the split it calls fn before each view and transaction of the split,
+// unless the container's gate (its lock) is held exclusively. step counts the calls from 0. inside reports
+// that the split holds the gate shared; fn must then not change the container.
 func (b *testStore) during(s *hookedEngine, id string, fn func(step int,
 	inside bool)) ([]store.PartitionRange, error) {
 	b.t.Helper()
@@ -114,8 +114,8 @@ type randomWorkload struct {
 	want map[string]string // n by id, of what lives for ever
 }
 
-// step performs a few random operations. If inside is true, it omits those that need the container's gate
-// exclusively.
+// step performs a few random operations on the container. inside means that a split holds the container's
+// gate (its lock) shared at the moment; then step omits operations that need the gate exclusively.
 func (w *randomWorkload) step(inside bool) {
 	w.b.t.Helper()
 	must := func(err error) {

@@ -37,8 +37,8 @@ type watchedContainer struct {
 	between func()
 }
 
-// watch starts counting for a container. between, unless it is nil, is called at views of a split while
-// nobody holds the gate.
+// watch starts counting, for the container c, the keys that are accessed while its gate (its lock) is held
+// exclusively. between is called at each view of a split that begins while nobody holds the gate.
 func (e *keysUnderLockCountingEngine) watch(c *Container, between func()) {
 	e.guarded.Store(&watchedContainer{c, between})
 }

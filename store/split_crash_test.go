@@ -105,8 +105,9 @@ func newSplitBench(t *testing.T, fs *testdisk.EngineStorage) (*testStore, *hooke
 	return newSplitBenchAt(t, fs, time.Unix(1_700_000_000, 0))
 }
 
-// newSplitBenchAt opens a store like newSplitBench, with a clock that starts at now. A store does not open
-// minutes before the time of its stored data.
+// newSplitBenchAt opens a store on fs with a clock that starts at now, and with an engine in which tests of
+// splits can inject failures. now must not be minutes before the time of the stored data: such a store does
+// not open.
 func newSplitBenchAt(t *testing.T, fs *testdisk.EngineStorage, now time.Time) (*testStore, *hookedEngine) {
 	t.Helper()
 	b := &testStore{t: t, ctx: context.Background(), clock: ttl.NewManual(now)}

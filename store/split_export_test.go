@@ -14,5 +14,5 @@ func (c *Container) Turns() uint64 {
 	return n
 }
 
-// AwaitsSplit reports whether a write waits for the split of another server.
+// AwaitsSplit reports whether a write waits for the end of a split that another server carries out.
 func (c *Container) AwaitsSplit() bool { return c.splitEnds.Awaited() }

@@ -202,8 +202,8 @@ func (b *testStore) continueQuery(text, id, token, by string, descending bool, r
 	return given
 }
 
-// TestListsAcrossSplits checks lists of the whole container and of single ranges with splits between their
-// pages.
+// TestListsAcrossSplits lists the items of a container page by page, over all ranges and range by range, and
+// splits ranges between the pages. It checks that each item is listed exactly once.
 func TestListsAcrossSplits(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(12) {

@@ -289,7 +289,9 @@ func TestSplitKeepsGhostsInvisible(t *testing.T) {
 	}
 }
 
-// TestSplitWhileReindexing checks a split while documents are being reindexed.
+// TestSplitWhileReindexing checks that a range can be split while its documents are being reindexed after a
+// change of the indexing policy: DB.Check finds no damage after the split and after the rest is reindexed,
+// and a query then finds all documents.
 func TestSplitWhileReindexing(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, "", 1)

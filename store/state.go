@@ -317,8 +317,8 @@ func (c *Container) afterSplit(ctx context.Context, err error) (bool, error) {
 	}
 }
 
-// retryAfterSplit runs fn, which changes the container, and repeats it as long as the split of another
-// server has prevented that: see afterSplit.
+// retryAfterSplit runs fn, which changes the container. If fn fails because another server is splitting a
+// range, it waits until the split has ended, for Options.QueryTime at most, and runs fn again.
 func (c *Container) retryAfterSplit(ctx context.Context, fn func() error) error {
 	for {
 		again, err := c.afterSplit(ctx, fn())
@@ -338,9 +338,9 @@ func (c *Container) storedRecord(r engine.Reader) (rec record.Container, err err
 	return rec, err
 }
 
-// reread builds a state from the records that r reads. A range that st has as well keeps its
-// *container.Partition. reread does not change the container, since the snapshot of r may be older than the
-// container's current state: see refreshFrom.
+// reread reads the container's records by r and returns the state that they describe. The Partition values of
+// st are used again for ranges that still exist. reread does not change the container's current state, which
+// may be newer than r.
 func (c *Container) reread(r engine.Reader, st *container.State) (next container.State, err error) {
 	next = *st
 	rec, err := c.storedRecord(r)
@@ -379,8 +379,9 @@ func (c *Container) reread(r engine.Reader, st *container.State) (next container
 	return next, c.loadInto(r, &next)
 }
 
-// adopt makes next, which reread has returned, the container's state. The caller holds the container's gate
-// (its lock) exclusively.
+// adopt makes next, a state that reread has read from the engine, the container's current state in place of
+// st. It discards what is cached for the ranges of st and wakes the operations that wait for a change. The
+// caller holds the container's gate (its lock) exclusively.
 func (c *Container) adopt(st, next *container.State) {
 	for _, s := range st.Ranges {
 		s.Shapes.Forget()

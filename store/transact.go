@@ -18,8 +18,8 @@ import (
 // maxTransacting is the time limit of a transaction of Transact. Scripts have the same limit.
 const maxTransacting = 5 * time.Second
 
-// Transaction gives the function of Transact access to one logical partition, in the middle of the
-// transaction. It is for one goroutine, and ends when the function returns.
+// Transaction is the running transaction that Transact passes to its function. It gives access to one logical
+// partition. It is for one goroutine, and ends when the function returns.
 type Transaction struct {
 	ctx context.Context
 	c   *Container

@@ -40,7 +40,8 @@ func TestRoundTrips(t *testing.T) {
 	})
 }
 
-// tripNameWidth is the width of the column of names in the table.
+// tripNameWidth is the width in characters of the column with the names of operations in the table of round
+// trips.
 const tripNameWidth = 56
 
 // operationRoundTrips is a row of the table: an operation and the round trips that it needed.
@@ -93,7 +94,8 @@ func (tr *operationRoundTripCounter) options(ranges int) store.Options {
 	return store.Options{Ranges: ranges, ManualReaper: true, Wall: ttl.NewManual(time.Unix(1_700_000_000, 0))}
 }
 
-// all performs and counts every operation of the table.
+// all performs every operation of the test, each kind after the other, and records the number of round trips
+// of each operation as a row of the table.
 func (tr *operationRoundTripCounter) all() {
 	tr.writes()
 	tr.forget()

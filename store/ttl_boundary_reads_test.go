@@ -22,7 +22,9 @@ type expiryBoundaryTestRead struct {
 	open   int64 // shown items that nothing can be said of: leased ones that were just being written
 }
 
-// lifetimeKnownBeforeRead holds the values of an expiryModelItem at the beginning of a read.
+// lifetimeKnownBeforeRead holds what is known of an item when a read begins: the number of writes begun and
+// ended (odd during a write), the second before which the item is live, and the second from which it is
+// expired.
 type lifetimeKnownBeforeRead struct{ writes, until, dead int64 }
 
 func (g *expiryBoundaryTestRead) begin() {
@@ -87,8 +89,8 @@ func (g *expiryBoundaryTestRead) end(partition int) {
 	g.count(judged, shown, after)
 }
 
-// count adds a read to the statistics of the test: judged items, of which shown were returned. after is
-// the second at the end of the read.
+// count adds a read to the statistics of the test. judged is the number of items that the read covered, and
+// shown the number of those that it returned. after is the second at the end of the read.
 func (g *expiryBoundaryTestRead) count(judged, shown, after int64) {
 	judged, shown = judged-g.open, shown-g.open
 	g.y.judged.Add(judged)
@@ -290,8 +292,8 @@ func (g *expiryBoundaryTestRead) follow(at *store.ChangesStart, mode store.Chang
 	return nil
 }
 
-// batch reads items by a batch and checks the results: an item of one partition if atomic, or else all
-// items of the partition, or of all partitions if partition is negative.
+// batch reads items of a partition, or of all partitions if partition is negative, by a batch request and
+// checks the results. An atomic batch reads one item.
 func (g *expiryBoundaryTestRead) batch(partition int, atomic bool) error {
 	var ops []store.ItemOperation
 	for i := range g.y.plots {

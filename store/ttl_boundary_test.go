@@ -40,7 +40,8 @@ type expiryModelItem struct {
 	dead   atomic.Int64 // and dead from this one on
 }
 
-// The kinds of expiryBoundaryKeys: by a ttl of their own, by the container's default, or with a lease.
+// The kinds of expiryModelItem, by what determines when an item expires: a ttl of its own, the default of the
+// container, or a lease.
 const (
 	ownLife = iota // a ttl of its own
 	inherits
@@ -48,8 +49,9 @@ const (
 	kinds
 )
 
-// expiryBoundaryRig is a container with its expiryBoundaryKeys, which concurrent goroutines write and read
-// around their expiry.
+// expiryBoundaryRig is a container for tests of the moment of expiry. Concurrent goroutines write and read
+// items under a fixed set of keys around their expiry. The rig holds a model of the items and counts the
+// checked results.
 type expiryBoundaryRig struct {
 	t           *testing.T
 	ctx         context.Context
@@ -60,8 +62,8 @@ type expiryBoundaryRig struct {
 	short, long int64 // the defaults, between which it goes to and fro
 	plots       [plots]expiryModelItem
 
-	// the number of checked results; of items rightly returned and rightly missing; and of results during
-	// which the clock moved
+	// judged counts the results that were checked. shown counts those that rightly contained the item, gone
+	// those that rightly did not, and crossed those during which the clock moved.
 	judged, shown, gone, crossed atomic.Int64
 	enough                       int64
 	visits                       atomic.Int64 // of writers to plots
@@ -224,8 +226,9 @@ func (y *expiryBoundaryRig) use(r *rand.Rand, p *expiryModelItem) {
 	}
 }
 
-// publish records how long the item that was just written lives, after taking a lease on it if p is
-// leased.
+// publish records in p, for the checks of concurrent reads, until when the item that was just written
+// certainly lives and from when on it is certainly expired. life is its time to live in seconds. If p is of
+// the kind leased, publish takes a lease on the item first.
 func (y *expiryBoundaryRig) publish(r *rand.Rand, p *expiryModelItem, it store.Item, life int64) {
 	until, dead := it.Timestamp()+life, it.Timestamp()+life
 	switch p.kind {
@@ -252,8 +255,10 @@ func raiseTo(at *atomic.Int64, n int64) {
 	}
 }
 
-// check fails the test if a call between the seconds before and after found an item that had expired at
-// dead, or missed one that lives until until. how names the call.
+// check fails the test if a read contradicts the expiry of the item p: if it found the item although the item
+// had expired before the read began, or missed the item although it still lived when the read had ended.
+// before and after are the seconds at the beginning and the end of the read, dead the second in which the
+// item had expired, until the one up to which it lives; how names the read.
 func (y *expiryBoundaryRig) check(how string, p *expiryModelItem, found bool, dead, until, before,
 	after int64) {
 	switch {

@@ -10,8 +10,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// defaultTTLChange is a change of a container's default TTL from from to to in the second at, and back
-// four seconds later.
+// defaultTTLChange describes a test's change of a container's default TTL: in the second at, it changes to
+// the value of the field to, and four seconds later back to that of the field from.
 type defaultTTLChange struct {
 	from, to, at int64
 	c            *store.Container
@@ -35,8 +35,9 @@ func (ch *defaultTTLChange) defaults(second int64, changed bool) (spans [][3]int
 	return spans
 }
 
-// dead reports whether an item written in second 0 with the ttl own (0: none) has expired by a second:
-// that is, in any second so far under the default of that second. changed is as in defaults.
+// dead reports whether an item that was written in second 0 with the ttl own (0: none) has expired by the
+// given second. It has if its time to live ended while one of the defaults so far was in force. changed
+// reports whether a change of the default in that very second has been made already.
 func (ch *defaultTTLChange) dead(own, second int64, changed bool) bool {
 	return slices.ContainsFunc(ch.defaults(second, changed), func(span [3]int64) bool {
 		life := own

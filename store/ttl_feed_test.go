@@ -78,8 +78,8 @@ func TestTTLLatestFeed(t *testing.T) {
 }
 
 // TestTTLAllVersionsFeed checks that the feed of all versions contains an expiry once, when the item is
-// purged, as a delete that is marked as an expiry. A create with the id of an expired item purges that
-// first.
+// purged, as a delete that is marked as an expiry. If an item is created with the id of an expired item, the
+// expired one is purged first, so its expiry precedes the create in the feed.
 func TestTTLAllVersionsFeed(t *testing.T) {
 	t.Parallel()
 	b := newTestStore(t, `"defaultTtl":5,"changeFeedPolicy":{"retentionDuration":10}`, 1)

@@ -122,8 +122,9 @@ func (g *ttlSuiteRig) put(c *store.Container, id string, own int64) {
 	g.must(err)
 }
 
-// alive checks by every kind of read that of the ids in among exactly those in want are live items, with
-// the given ttl and with _ts counted from the beginning of the test. row names the case.
+// alive fails the test unless, of the items with the ids in among, every kind of read returns exactly those
+// in want, with the ttl and the _ts given there. In want, _ts counts from the beginning of the test. row is
+// the name of the case for error messages.
 func (g *ttlSuiteRig) alive(row string, c *store.Container, among []string,
 	want map[string]expectedVisibleItem) {
 	g.t.Helper()
@@ -147,8 +148,8 @@ var owns = []int64{0, -1, 1, 4, 25, maxLife}
 
 const maxLife = int64(ttl.Max)
 
-// matrix holds, for each default TTL, how many seconds an item with each ttl in owns lives; 0: it never
-// expires.
+// matrix holds, for each default TTL, how many seconds an item lives with each of the ttl values that the
+// tests use (owns): none, -1, 1, 4, 25 and the maximum. 0: it never expires.
 var matrix = []struct {
 	def   int64 // 0 off
 	lives [6]int64

@@ -130,7 +130,7 @@ func (s *timelineRig) holdIndexer() {
 	}
 }
 
-// sweep purges all expired items, also while holdIndexer has stopped the reindexer.
+// sweep purges all expired items. It also works while holdIndexer keeps the reindexer stopped.
 func (s *timelineRig) sweep() (err error) {
 	if s.release != nil {
 		return s.db.SweepHeld(s.ctx)
@@ -241,8 +241,8 @@ func (s *timelineRig) look() error {
 	return s.lookAhead(want)
 }
 
-// lookAhead checks that ExplainItem and Forecast report the expiry times of the simulation. alive are the
-// live items.
+// lookAhead checks that ExplainItem and Forecast report the expiry times that the model expects. alive are
+// the items that are live in the model.
 func (s *timelineRig) lookAhead(alive map[metamorphic.ItemKey]expectedVisibleItem) error {
 	coming, next := int64(0), int64(0)
 	for _, k := range s.keys {

@@ -9,7 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// copy copies the keys of all containers.
+// copy copies all keys of each container of the snapshot to the new container that takes its place in the
+// fork.
 func (b *forkedDatabase) copy(ctx context.Context) error {
 	for i, was := range b.sources() {
 		if err := b.copyKeys(ctx, was.cid, b.containers[i].cid); err != nil {
@@ -49,5 +50,6 @@ func (b *forkedDatabase) copyKeys(ctx context.Context, was, is uint32) error {
 	return nil
 }
 
-// pieceBytes is the number of bytes of keys and values that are written at once.
+// pieceBytes is the maximum number of bytes of keys and values that one transaction writes when a database is
+// copied.
 const pieceBytes = 4 << 20

@@ -13,7 +13,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// WaitCondition is the condition that Wait waits for.
+// WaitCondition is what Container.Wait waits for, such as the expiry or the purge of an item.
 type WaitCondition uint8
 
 // The conditions that Wait can wait for.
@@ -37,7 +37,8 @@ type WaitRequest struct {
 	After uint64  // an LSN, for WaitFeed
 }
 
-// ContainerWaitResult is the state when the wait ended.
+// ContainerWaitResult is the result of waiting for an item or a container to reach a state: the expiry of the
+// item when the wait ended, and the change for which a feed reader waited.
 type ContainerWaitResult struct {
 	Expiry inspect.ItemExpiryExplanation // of the item; for WaitQuiet only Now
 	LSN    uint64                        // of the change, for WaitFeed

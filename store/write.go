@@ -177,13 +177,14 @@ func (c *Container) prepare(pk definition.PartitionKey,
 	return c.items.Prepare(c.state.Load(), c.moment(), pk, op)
 }
 
-// large runs fn, a computation on n bytes of a request, outside of any transaction: see DB.Large.
+// large runs fn, a computation on n bytes of a request, outside of any transaction. If n is large, it waits
+// until few other such computations run, and runs fn at a lower priority.
 func (c *Container) large(ctx context.Context, n int, fn func()) error {
 	return c.ds.db.Large(ctx, n, fn)
 }
 
-// weightOfOperation returns how long an operation's document and condition take to parse, as the number of
-// bytes of JSON that would take as long: see DB.Large.
+// weightOfOperation returns the cost of parsing an operation's document and its patch condition, in the unit
+// of DB.Large: the number of bytes of JSON that take as long.
 func weightOfOperation(op *ItemOperation) int {
 	n := len(op.Body)
 	if op.Patch != nil {
@@ -198,7 +199,8 @@ func (c *Container) expiresSoon(l ttl.Lifetime, now int64) bool {
 	return ok && at-now <= reaperPatience
 }
 
-// reaperPatience is how long the reaper may leave a range alone if nothing was due in it, in seconds.
+// reaperPatience is the time in seconds after which the reaper visits an idle partition range again by
+// itself. A write of an item that expires earlier wakes the reaper.
 const reaperPatience = 5
 
 // refused returns the receipt of a request that failed before it reached a range.

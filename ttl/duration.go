@@ -17,7 +17,7 @@ func (e *DurationSyntaxError) Error() string {
 	return fmt.Sprintf("%q is not a duration such as 90s, 1h30m, 29d, PT1H or a number of seconds", e.Text)
 }
 
-// day is the length of the unit d.
+// day is the length of a day, for which durations have the unit "d".
 const day = 24 * time.Hour
 
 var (

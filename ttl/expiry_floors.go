@@ -43,29 +43,31 @@ type stayExpiredCutoff struct {
 	At     int64  `json:"at"`     // seconds since 1970; items at or below it have expired
 }
 
-// stayExpiredCutoffs holds the records of earlier changes of a container's default by which items may still
-// be expired, the oldest first: from one to the next, Before rises and At falls. It must not be modified,
-// because policies share it.
+// stayExpiredCutoffs holds the records of the changes of a container's default time to live before which some
+// items had expired that must stay expired. The oldest record is first. From each record to the next, the
+// generation Before rises and the second At falls. Several policies share the slice, so it must not be
+// modified.
 type stayExpiredCutoffs []stayExpiredCutoff
 
-// raise returns f with n, the record of a newer change of the default, appended. It leaves out the records
-// whose At is not above n.At, since n expires all items that they expire. n must be newer than all records
-// in f.
+// raise returns f with n appended, the record of the newest change of a container's default TTL. The records
+// whose At is not above n.At are left out, since n applies to the same items and more. n must be newer than
+// all records in f.
 func (f stayExpiredCutoffs) raise(n stayExpiredCutoff) stayExpiredCutoffs {
 	keep := sort.Search(len(f), func(i int) bool { return f[i].At <= n.At })
 	return append(slices.Clip(f[:keep]), n)
 }
 
-// expires reports whether an item had expired under an earlier default and therefore stays expired. The
-// item has the given generation and time to live; its deadline is ts + own. It has expired if the deadline
-// is at or below At of a record that applies to its generation.
+// expires reports whether an item had expired under an earlier default and therefore stays expired.
+// generation is the number of changes of the default before the item was written. Its deadline is ts + own,
+// in seconds; it has expired if the first record that applies to its generation has an At at or above the
+// deadline.
 func (f stayExpiredCutoffs) expires(generation uint32, ts int64, own Seconds) bool {
 	i := sort.Search(len(f), func(i int) bool { return f[i].Before > generation })
 	return i < len(f) && ts <= f[i].At-int64(own)
 }
 
-// valid reports whether f has the order that the type requires and belongs to a policy of the given
-// generation.
+// valid reports whether the records in f, one for each earlier change of a container's default TTL, are in
+// order: from one to the next, Before rises and At falls. No Before may be above the policy's generation.
 func (f stayExpiredCutoffs) valid(generation uint32) bool {
 	for i, fl := range f {
 		if fl.Before > generation || i > 0 && (fl.Before <= f[i-1].Before || fl.At >= f[i-1].At) {

@@ -19,8 +19,9 @@ const (
 	maxPause = 50 * time.Millisecond // for a batch that took very long, such as the first on a cold disk
 )
 
-// pause returns the pause after a batch. took is the duration of the batch, lasted the age of the
-// backlog.
+// pause returns how long the reaper pauses after a batch of purges if other operations are running. took is
+// the duration of the batch; lasted is the time for which there have been expired items to purge without
+// interruption.
 func pause(took, lasted time.Duration) time.Duration {
 	halvings := min(lasted/halving, 5)
 	return min(took*gentlest>>halvings, maxPause)

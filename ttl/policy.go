@@ -91,14 +91,14 @@ func (p *Policy) With(next Seconds, now int64) Policy {
 	return q
 }
 
-// ExpiresAt returns the second from which on the item is expired if nothing changes. ok is false if it
-// never expires. For every now that is not before p.ChangedAt, Expired(l, now) equals ok && at <= now.
+// ExpiresAt returns the second from which on the item is expired if nothing changes. ok is false if it never
+// expires. For every now that is not before p.ChangedAt, Expired(l, now) equals ok && at <= now.
 //
-// If an item expired under an earlier policy, its exact time is not known any more. Then at is the
-// deadline by the current policy or, if that has none or a later one, p.ChangedAt, before which the item
-// must have expired. An item whose base is so early that it was never live has expired in the second of
-// its write. An item that expired by a change of the base expired in the second of that change. A lease
-// postpones at to its end.
+// If an item expired under an earlier policy, its exact time is not known any more, only that it is not after
+// p.ChangedAt, the second of the last change of the policy. Then at is the deadline by the current policy if
+// that is before p.ChangedAt, and p.ChangedAt otherwise. An item whose base is so early that it was never
+// live has expired in the second of its write. An item that expired by a change of the base expired in the
+// second of that change. A lease postpones at to its end.
 func (p *Policy) ExpiresAt(l Lifetime) (at int64, ok bool) {
 	if l.Ended {
 		return max(l.Base, l.LeaseUntil), true

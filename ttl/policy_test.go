@@ -18,16 +18,17 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TestTimelines compares timelines of events in a container, and the answers of its Policy, with the
-// golden files in testdata/timelines. One case is one container from its creation; every line of input is
-// one event:
+// TestTimelines compares timelines of events in a container, and the answers of its Policy, with the golden
+// files in testdata/timelines. One case is one container from its creation; every line of input is one event:
 //
 //	at 10 put a ttl=5 ts=3      a write at second 10; ttl may be -1; ts only for an import
-//	at 12 default 60            off, -1 or seconds
-//	at 12 lease a until=40
-//	at 20 read a                also: read * for all items
-//	at 20 expires a             what ExpiresAt says
-//	at 20 cutoffs | policy | active
+//	at 12 default 60            a change of the default TTL: off, -1 or seconds
+//	at 12 lease a until=40      a lease, which keeps the item from expiring
+//	at 20 read a                whether the item is live; read * for all items
+//	at 20 expires a             the result of ExpiresAt for the item
+//	at 20 cutoffs               the results of Policy.Cutoffs
+//	at 20 policy                the policy as JSON
+//	at 20 active                the result of Policy.Active
 func TestTimelines(t *testing.T) {
 	datatest.Walk(t, "testdata/timelines", func(t *testing.T, c *datatest.TestFileCommand) string {
 		if c.Cmd != "timeline" {
@@ -158,8 +159,9 @@ func cutoff(at int64) string {
 	return strconv.FormatInt(at, 10)
 }
 
-// TestWithKeepsOriginalPolicy checks that Policy.With does not change the policy on which it is called,
-// although the new policy may share its list of floors.
+// TestWithKeepsOriginalPolicy checks that Policy.With does not change the policy on which it is called. Both
+// policies may share memory: the lists of floors, the records of earlier changes by which expired items stay
+// expired.
 func TestWithKeepsOriginalPolicy(t *testing.T) {
 	base := ttl.Policy{Default: 10}
 	base = base.With(1000, 100)

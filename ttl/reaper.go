@@ -20,8 +20,8 @@ type SweepRange struct {
 type SweepResult struct {
 	Purged int  // items removed
 	More   bool // more due candidates are left
-	// if More is false: the earliest second since 1970 at which an item of the range may expire;
-	// math.MaxInt64: never
+	// Next is set if More is false. It is the earliest second since 1970 at which an item of the range may
+	// expire; math.MaxInt64: none expires.
 	Next int64
 }
 
@@ -102,11 +102,11 @@ const (
 	// minGap is the minimum time between two rounds, in real time: a clock that runs an hour in a second
 	// would cause thousands of rounds.
 	minGap = 10 * time.Millisecond
-	// recheck is the number of intervals after which a range is swept again although its Next is later.
-	// Items that were written since may expire earlier.
+	// recheck is the number of intervals after which a range is swept again, even if the next known expiry of
+	// the range (Next) is later: items that were written since may expire earlier.
 	recheck = 5
-	// passes is the number of passes over the ranges with more items before the ranges are listed again,
-	// so that a long round finds new ranges.
+	// passes is the maximum number of passes that a round makes over the ranges that still have expired
+	// items. After that the ranges are listed again, so that a long round also sweeps new ranges.
 	passes = 64
 )
 
@@ -201,8 +201,8 @@ func (r *Reaper) Metrics() ReaperMetrics {
 	return r.metrics
 }
 
-// SweepNow purges everything that is due, without pauses, in the caller's goroutine. Its batches
-// alternate with those of the loop. If a range fails, the others are swept all the same; the errors are
+// SweepNow purges everything that is due, without pauses, in the caller's goroutine. Its batches alternate
+// with those of the background loop. If a range fails, the others are swept all the same; the errors are
 // joined, each a *SweepRangeError. If ctx ends, SweepNow returns the number of items purged so far and the
 // cause.
 func (r *Reaper) SweepNow(ctx context.Context) (purged int, err error) {

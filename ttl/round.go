@@ -10,7 +10,8 @@ import (
 // A sweepRangeState is the state of a range that is kept from one round to the next.
 type sweepRangeState struct {
 	clock Clock // clock of the range
-	// a time on clock before which no item of the range expires; zero if more items are due
+	// idleUntil is a time before which no item of the range expires, by the range's clock. It is zero if more
+	// items are due.
 	idleUntil time.Time
 	failures  int       // consecutive
 	retryAt   time.Time // a time on Pace before which the range is not swept, because of failures
@@ -35,7 +36,8 @@ func (b wakeSignal) send() {
 	}
 }
 
-// A sweepOutcome is the outcome of one call of Sweep.
+// A sweepOutcome is the outcome of one call of Sweep, which purges what is due in one range: its result, its
+// duration and its error.
 type sweepOutcome struct {
 	SweepResult
 	took time.Duration

@@ -12,9 +12,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// A simulation is a simple model of expiry, with which tests compare Policy. It moves second by second and
-// marks an item as expired for good as soon as the default in force in one second says so. A lease hides
-// that for a time. Every event is also applied to policy, the Policy under test.
+// expiryReferenceModel is a simple model of expiry, with which tests compare Policy. It moves second by
+// second and marks an item as expired for good as soon as the default in force in one second says so. A lease
+// hides that for a time. Every event is also applied to policy, the Policy under test.
 type expiryReferenceModel struct {
 	now    int64
 	rule   ttl.Seconds

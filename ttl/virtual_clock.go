@@ -189,7 +189,8 @@ func (v *VirtualClock) When(t time.Time) time.Time {
 	return v.when(t)
 }
 
-// when returns the clock's time at the moment at which its base shows t. The caller holds the lock.
+// when returns the clock's time at the moment at which its base shows t. If the base is a virtual clock too,
+// t is the time of the first base below it that is not virtual. The caller holds the lock.
 func (v *VirtualClock) when(t time.Time) time.Time {
 	if base, ok := v.base.(*VirtualClock); ok {
 		t = base.when(t)
@@ -197,9 +198,9 @@ func (v *VirtualClock) when(t time.Time) time.Time {
 	return v.state.at(t)
 }
 
-// Rebase gives the clock another base (the clock from which it computes its time) and the state s over that
-// base; Restore sets a state over the current base. With the state In(base) the clock shows the time of base.
-// Timers of the clock are kept. A clock must not become its own base.
+// Rebase makes base the clock from which v computes its time, and then sets v to the state s, as Restore does
+// without a change of the base. The state In(base) makes v show the time of base. Timers of v are kept. A
+// clock must not become its own base. Rebase returns a *ClockRateError for a rate that SetRate refuses.
 func (v *VirtualClock) Rebase(base Clock, s VirtualClockState) error {
 	if err := checkRate(s.Rate); err != nil {
 		return err
@@ -235,7 +236,8 @@ func checkRate(rate float64) error {
 // now returns the clock's time. The caller holds the lock.
 func (v *VirtualClock) now() time.Time { return v.state.at(v.baseNow()) }
 
-// baseNow returns the base's time. The caller holds the lock.
+// baseNow returns the time of the base, the clock from which v derives its own time. The caller holds the
+// lock.
 func (v *VirtualClock) baseNow() time.Time {
 	if base, ok := v.base.(*VirtualClock); ok {
 		return base.now()
@@ -243,8 +245,8 @@ func (v *VirtualClock) baseNow() time.Time {
 	return v.base.Now()
 }
 
-// rebased returns a state for the same course of the clock, but counted from the current moment of the
-// base. The caller holds the lock.
+// rebased returns an equal state of the clock that starts at the current moment: the time that the clock
+// shows now, the time of its base now, and its rate. The caller holds the lock.
 func (v *VirtualClock) rebased() VirtualClockState {
 	now := v.baseNow().Round(0)
 	return VirtualClockState{At: v.state.at(now), Mark: now, Rate: v.state.Rate}
@@ -320,8 +322,8 @@ func (v *VirtualClock) remove(w *clockTimer) {
 	}
 }
 
-// arm sets the only timer on the base to the moment at which the first timer of this clock is due. The
-// caller holds the lock.
+// arm sets the clock's only timer on its base (the clock from which it derives its time), for the moment at
+// which the first timer of this clock is due, or for at most an hour. The caller holds the lock.
 func (v *VirtualClock) arm() {
 	v.release()
 	if len(v.waiters) == 0 || v.state.Rate == 0 {

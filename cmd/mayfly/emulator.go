@@ -126,9 +126,9 @@ func whenFalse(flag string) func(string) (string, error) {
 	}
 }
 
-// applyServeVariables sets each flag that was not given from its own variable and, with
-// --emulator-variables, from that of an emulator. lookup has the meaning of os.LookupEnv.
-// applyServeVariables returns where the value of each flag comes from.
+// applyServeVariables sets the flags that the command line does not set from environment variables: each flag
+// from the variable that Mayfly has for it and, with --emulator-variables, from that of Microsoft's
+// emulators. lookup has the meaning of os.LookupEnv. The result says where the value of each flag comes from.
 func applyServeVariables(flags *pflag.FlagSet,
 	lookup func(string) (string, bool)) (map[string]cli.SettingSource, error) {
 	sources, err := cli.ApplyVariables(flags, lookup)

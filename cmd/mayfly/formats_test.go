@@ -60,9 +60,9 @@ func TestFormerFolders(t *testing.T) {
 	}
 }
 
-// forkFormer checks the snapshot that an upgrade takes of the former data of dir: check reads it in its
-// former format, and a fork of it is a data folder of the current format. before has the files of dir
-// before the upgrade.
+// forkFormer checks the snapshot that an upgrade takes of the data in dir before it changes their format:
+// `mayfly check` can read the snapshot in its former format, and a fork of it is a data folder of the current
+// format. before has the contents of the files of dir before the upgrade.
 func forkFormer(t *testing.T, dir string, before map[string]string) {
 	t.Helper()
 	kept := filepath.Join(dir, "snapshots", "before-format-3")

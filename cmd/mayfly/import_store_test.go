@@ -37,8 +37,8 @@ func (b *testServer) refuses(t *testing.T, code int, text string, args ...string
 	}
 }
 
-// stocked returns a server with the content of the seed everything, and with the given number of documents
-// in the container db/c.
+// stocked returns a server with the content of the seed file at the path everything, which uses every member
+// of the format, and with the given number of documents in the container db/c.
 func stocked(t *testing.T, documents int) *testServer {
 	t.Helper()
 	b := boot(t, "--memory")

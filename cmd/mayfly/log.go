@@ -40,7 +40,8 @@ type rateLimitedLogHandler struct {
 	lines *logLineLimiter
 }
 
-// Handle implements slog.Handler.
+// Handle passes a log record on to the wrapped handler, or leaves it out if there were too many in the same
+// second. It first logs how many records were left out before. It implements slog.Handler.
 func (b *rateLimitedLogHandler) Handle(ctx context.Context, r slog.Record) error {
 	ok, before := b.lines.take(r.Time.Unix(), r.Level, r.Message)
 	if before.debug > 0 {

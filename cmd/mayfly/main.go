@@ -37,8 +37,8 @@ func signalled() context.Context {
 	return ctx
 }
 
-// signalsContextKey is the type of the context key for the channel of signals, which signalled stores in
-// its context.
+// signalsContextKey is the type of a context key. The value under this key is the channel on which the
+// process receives signals. The function signalled, which handles the signals, stores it.
 type signalsContextKey struct{}
 
 // withoutSignals stops the handling of signals that signalled has set up, for a command that handles

@@ -15,7 +15,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// entityPropertyFlags holds the flags for the properties of an entity, by the server's names.
+// entityPropertyFlags holds the flags for the properties of a queue, topic or subscription, and for each flag
+// the name of its property in the server's API.
 type entityPropertyFlags struct {
 	flags *pflag.FlagSet
 	names map[string]string // by flag

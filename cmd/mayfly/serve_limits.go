@@ -80,10 +80,10 @@ var sizeUnits = []struct {
 	bytes int64
 }{{"GB", 1 << 30}, {"MB", 1 << 20}, {"KB", 1 << 10}}
 
-// Type implements pflag.Value.
+// Type implements pflag.Value: it returns the name of the flag's type in the help, "size".
 func (*byteSize) Type() string { return "size" }
 
-// String implements pflag.Value.
+// String implements pflag.Value: it formats the size in the largest unit that divides it, such as "64MB".
 func (b byteSize) String() string {
 	for _, u := range sizeUnits {
 		if b != 0 && int64(b)%u.bytes == 0 {

@@ -38,7 +38,8 @@ func newTerminalReader(s *shellSession) *terminalReader {
 	return t
 }
 
-// historyFile returns the file of the history, in the folder for a program's state.
+// historyFile returns the path of the file in which `mayfly shell` keeps the lines that the user has entered:
+// mayfly/shell_history in XDG_STATE_HOME (default ~/.local/state). It returns "" if there is no home folder.
 func historyFile() string {
 	dir := os.Getenv("XDG_STATE_HOME")
 	if dir == "" {
@@ -121,8 +122,7 @@ func (s *shellSession) proposals(ctx context.Context, head, begun string) (list 
 	return slices.Concat(s.paths(ctx), clauseWords(), query.Functions())
 }
 
-// clauseWords returns the keywords of the query language that the shell completes, such as SELECT and
-// BETWEEN.
+// clauseWords returns the keywords of queries, such as SELECT and BETWEEN, that the shell completes.
 func clauseWords() []string {
 	return strings.Fields(`SELECT TOP DISTINCT VALUE AS FROM JOIN IN WHERE AND OR NOT BETWEEN LIKE
 		ESCAPE EXISTS ARRAY GROUP ORDER BY RANK ASC DESC OFFSET LIMIT true false null undefined`)
@@ -186,7 +186,8 @@ const (
 	maxDepth   = 4
 )
 
-// paths returns the paths of some items of the container, as written in a query.
+// paths returns, for completion, the paths of the properties that a sample of the container's items has, as
+// they are written in a query: c.a.b.
 func (s *shellSession) paths(ctx context.Context) []string {
 	at := s.URL + " " + s.Database + "/" + s.Container
 	if s.Container == "" || s.names.of == at {

@@ -233,8 +233,9 @@ func (s *shellSession) query(ctx context.Context, text string) error {
 	return s.pages(ctx, a)
 }
 
-// pages shows the pages of a query; at a terminal it shows one page. The server may return a page with few
-// rows, such as one for each partition range: pages collects rows until they fill a page.
+// pages runs a query and shows its rows: all of them or, at a terminal, the next shellPage rows, after which
+// the command \more continues. The server may return pages with few rows, for example one page for each
+// partition range; pages then reads several of them.
 func (s *shellSession) pages(ctx context.Context, a *resumableQuery) error {
 	var w rowWriter = &jsonLinesRowWriter{out: s.output()}
 	if !s.json {

@@ -63,7 +63,8 @@ func plain(text string) string {
 	return short(text)
 }
 
-// short returns a text truncated to maxCell.
+// short returns text truncated to the width of a table cell: maxCell columns of a terminal. An ellipsis
+// replaces what was cut.
 func short(text string) string { return widths.Truncate(text, maxCell, "…") }
 
 // escaped returns JSON on one line. Control characters that a terminal would interpret are written as JSON

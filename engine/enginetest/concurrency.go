@@ -79,8 +79,8 @@ func testNoLostUpdate(t *testing.T, s *testedEngine) {
 	}
 }
 
-// occupy holds a scope with a transaction that writes nothing. release ends the transaction and returns when
-// it has ended.
+// occupy runs a transaction that holds a scope (the keys with one prefix) and writes nothing, so that other
+// transactions of the scope wait. release ends the transaction and returns when it has ended.
 func (s *testedEngine) occupy(scope string) (release func()) {
 	in, out := make(chan bool), make(chan bool)
 	var holder sync.WaitGroup

@@ -130,7 +130,8 @@ func (s *testedEngine) crash() {
 	s.reopen()
 }
 
-// update runs fn in the scopes, which are given as strings.
+// update runs fn in an Update that names the given scopes (key prefixes), and returns their positions
+// afterwards. An error ends the test.
 func (s *testedEngine) update(scopes []string, fn func(engine.Txn) error) []engine.ScopePosition {
 	s.t.Helper()
 	at, err := s.Update(ctx, keys(scopes...), fn)

@@ -220,8 +220,9 @@ func testLSNsInCommitOrder(t *testing.T, s *testedEngine) {
 	reader.Wait()
 }
 
-// testScopeEmptied deletes everything in a scope, including the stored upper bound of its LSNs, in a
-// transaction that then continues to use the scope.
+// testScopeEmptied checks that LSNs continue after a transaction that deletes all keys of its own scope,
+// including the stored upper bound of the scope's LSNs, and then writes to it: the next LSN after a reopen is
+// that of the transaction plus 1.
 func testScopeEmptied(t *testing.T, s *testedEngine) {
 	s.next("a/")
 	var lsn uint64

@@ -52,8 +52,9 @@ func testRaiseLSN(t *testing.T, s *testedEngine) {
 	}
 }
 
-// testRaiseLSNOfAUsedScope calls RaiseLSN for a scope that has already issued LSNs. Raising it to its current
-// LSN has no effect; raising it above that fails with ErrScope.
+// testRaiseLSNOfAUsedScope calls RaiseLSN for a scope that has already issued LSNs. Raising it to its last or
+// its next LSN has no effect; raising it further fails with ErrScope. Raising an unused scope above all LSNs
+// fails with ErrCorrupt.
 func testRaiseLSNOfAUsedScope(t *testing.T, s *testedEngine) {
 	lsn := s.next("a")
 	s.update([]string{"a"}, func(tx engine.Txn) error {
@@ -163,8 +164,9 @@ func testPositionsOfAFailure(t *testing.T, s *testedEngine) {
 	}
 }
 
-// testPositionsOfAView checks that a View shows only durable data if its position has Settled set, and that a
-// View does not change while later transactions commit.
+// testPositionsOfAView checks the positions that a View returns after a commit that is visible but may not be
+// durable: if the position of a scope has Settled set, the View shows no data above its LSN. It also checks
+// that a View does not change while later transactions commit.
 func testPositionsOfAView(t *testing.T, s *testedEngine) {
 	for range 20 {
 		s.next("a")

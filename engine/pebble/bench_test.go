@@ -133,7 +133,8 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-// BenchmarkReadMany compares the ways to read a hundred keys in one function.
+// BenchmarkReadMany compares a hundred calls of Get with one call of GetMany for a hundred keys, in a View
+// and in an Update.
 func BenchmarkReadMany(b *testing.B) {
 	const n, page = 20_000, 100
 	e := mustOpen(b, Options{Dir: b.TempDir()})

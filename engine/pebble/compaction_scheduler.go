@@ -123,7 +123,8 @@ func (s *compactionScheduler) flushed() {
 	}
 }
 
-// admitLocked ends the wait of compactions. The next startWaiting starts them.
+// admitLocked permits the compactions that the scheduler has put off. The next call of startWaiting starts
+// them. The caller holds the lock.
 func (s *compactionScheduler) admitLocked() {
 	s.admitting = true
 	s.deferring.Store(false)

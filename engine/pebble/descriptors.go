@@ -21,7 +21,8 @@ type reservedFileDescriptors struct {
 	used  bool // fill was called and close was not: refill replaces used descriptors
 }
 
-// fill opens as many of the missing spare descriptors as possible.
+// fill opens spare file descriptors, as many as are missing and as the process may open. They are kept in
+// reserve for files that the engine must be able to open.
 func (s *reservedFileDescriptors) fill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -60,7 +61,8 @@ func (s *reservedFileDescriptors) close() {
 	}
 }
 
-// refill replaces the spare descriptors that have been used.
+// refill opens spare file descriptors again, in place of those that were closed to make room for a file. It
+// does nothing before fill and after close.
 func (s *reservedFileDescriptors) refill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -45,8 +45,9 @@ type diskSpaceMonitor struct {
 	failure chan struct{} // closed when the next flush fails; nil: nobody waits for a failure
 }
 
-// newTableDelayState determines whether new tables may be delayed. They must not be delayed before the end
-// of Open, which waits for its flushes, nor after writeErrorFenceFS has cut off the disk or Close has begun.
+// newTableDelayState says whether the creation of Pebble's tables (SST files) may be delayed while the disk
+// is full. It must not be delayed before the end of Open, which waits for flushes, nor after Close has begun
+// or writeErrorFenceFS has cut off the disk because of a write error.
 type newTableDelayState int
 
 const (
@@ -193,7 +194,7 @@ func (s *diskSpaceMonitor) delaysRetry(err error) bool {
 
 func (s *diskSpaceMonitor) delaysLocked() bool { return s.mode == holding && !s.stalled }
 
-// wait blocks the creation of a table while there is no room for it.
+// wait blocks the creation of a table while the disk has no room for it.
 func (s *diskSpaceMonitor) wait() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

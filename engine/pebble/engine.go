@@ -191,8 +191,9 @@ func (e *Engine) horizon(s *lsnScopeState) (uint64, error) {
 	return s.horizon.Load(), nil
 }
 
-// Horizon returns the highest durable LSN of a scope, a key prefix with its own sequence of LSNs: see
-// engine.DurabilityReporter. It returns 0 if the stored ceiling cannot be read.
+// Horizon returns the highest durable LSN of a scope, a key prefix with its own sequence of LSNs. It returns
+// 0 if the engine is closed or the scope's stored LSN cannot be read. It implements
+// engine.DurabilityReporter.
 func (e *Engine) Horizon(key []byte) uint64 {
 	s := e.scopes.get(key)
 	if s.known.Load() {

@@ -43,8 +43,8 @@ func (f *faultInjector) MaybeError(op errorfs.Op) error {
 	return nil
 }
 
-// errOpening is wrapped by the errors that life returns for Open, since these may be the operating
-// system's errors instead of the engine's.
+// errOpening is wrapped by errors of Open that the test function life returns. Such an error need not be one
+// of the engine's; it may be one of the operating system.
 var errOpening = errors.New("opening")
 
 var faultOptions = Options{Dir: "data", lsnBlock: 4, memTable: 64 << 10, Strict: true}
@@ -251,8 +251,9 @@ func fill(e *Engine, writes int) (acked int, err error) {
 	return acked, err
 }
 
-// fillSlowly writes like fill, but before each write it waits until flushes have caught up or are failing.
-// So no write has to wait for a flush.
+// fillSlowly writes the given number of keys, or until an error, and returns how many writes were
+// acknowledged. Before each write it waits until Pebble's flushes have caught up or are failing, so that no
+// write has to wait for a flush.
 func fillSlowly(e *Engine, writes int) (acked int, err error) {
 	for acked < writes {
 		for e.db.Metrics().MemTable.Count > 4 && !e.space.flushFailing.Load() {

@@ -155,7 +155,8 @@ func (f *writeErrorFenceFS) ReuseForWrite(oldname, newname string,
 	return f.created(file, err, newname, k)
 }
 
-// open opens a file. If descriptors are short and writing depends on the file, it uses a spare descriptor.
+// open opens a file by calling the function open. For a file without which the engine cannot write, it uses a
+// spare file descriptor if the process has no other one left.
 func (f *writeErrorFenceFS) open(k fileErrorConsequence, open func() (vfs.File,
 	error)) (file vfs.File, err error) {
 	if k != critical && k != flushed {
@@ -165,8 +166,9 @@ func (f *writeErrorFenceFS) open(k fileErrorConsequence, open func() (vfs.File,
 	return file, err
 }
 
-// created wraps a file that Pebble has created, or reacts to the error err of creating it: for a file without
-// which the engine cannot continue, it cuts off the disk and creates the file in memory.
+// created returns the wrapper of file, which was created under name for Pebble. If creating it failed with
+// err and k says that the engine cannot continue without such a file, it cuts off the disk (no more writes
+// reach it) and creates the file in memory. For other files it returns err.
 func (f *writeErrorFenceFS) created(file vfs.File, err error, name string,
 	k fileErrorConsequence) (vfs.File, error) {
 	if n, log := f.logNumber(name); log && err == nil {
@@ -289,7 +291,8 @@ func (f *writeErrorFenceFS) OpenReadWrite(name string, category vfs.DiskWriteCat
 
 func (f *writeErrorFenceFS) Unwrap() vfs.FS { return f.FS }
 
-// writeErrorFenceFile is a file on disk that is open for writing, or a directory.
+// writeErrorFenceFile is a file that is open for writing, or a directory, on a writeErrorFenceFS. If a write
+// or a sync fails in a way that would make Pebble end the process, it hides the error and cuts off the disk.
 type writeErrorFenceFile struct {
 	vfs.File
 	fence *writeErrorFenceFS
@@ -341,7 +344,8 @@ func (f *writeErrorFenceFile) SyncTo(length int64) (full bool, err error) {
 	return full, err
 }
 
-// Preallocate is a hint: Pebble ignores its error.
+// Preallocate reserves space for the file on disk, unless a failed write has cut off the disk. An error has
+// no consequences, because Pebble ignores it.
 func (f *writeErrorFenceFile) Preallocate(offset, length int64) error {
 	if f.fence.tripped() {
 		return nil

@@ -16,8 +16,9 @@ import (
 	"github.com/mayflydb/mayfly/internal/racetest"
 )
 
-// logged writes acknowledged keys and returns the data folder as a killed process leaves it. The size
-// memTable of a memory table, 0 for the default, determines how many of the keys are only in logs.
+// logged writes the given number of keys durably, and returns a copy of the disk as a crash at this moment
+// leaves it. memTable is the size of a memory table in bytes, 0 for the default: keys that still fit into one
+// are only in the write-ahead logs.
 func logged(t *testing.T, memTable uint64, keys int) *crashdisk.Disk {
 	t.Helper()
 	mem := crashdisk.New()

@@ -6,8 +6,9 @@ const (
 	minCache = 64 << 20
 	maxCache = 1 << 30
 
-	// cacheShare divides the memory: the block cache may use 1/cacheShare of it. Blocks are on Go's heap,
-	// which may grow to twice its live bytes, so the process needs up to twice as much.
+	// cacheShare is a divisor: by default Pebble's block cache may use 1/32 of the memory, between minCache
+	// and maxCache. Blocks are on Go's heap, which may grow to twice its live bytes, so the process may need
+	// twice as much.
 	cacheShare = 32
 )
 

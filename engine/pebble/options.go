@@ -20,7 +20,8 @@ type Compression int
 const (
 	// Fastest compresses all levels with the fastest algorithm.
 	Fastest Compression = iota
-	// Balanced compresses the two lowest levels, which hold most of the data, harder.
+	// Balanced compresses the two lowest levels of the tree, which hold most of the data, with more effort
+	// than the levels above, so that the data take less space on disk.
 	Balanced
 )
 
@@ -82,9 +83,9 @@ const (
 	// maxLSN is the first number above the range of LSNs.
 	maxLSN = engine.MaxLSN + 1
 
-	// defaultLSNBlock is the number of LSNs by which the stored ceiling of a scope is raised at a time;
-	// LSNs are issued only below the ceiling. A crash skips at most two blocks, so even at one crash a
-	// minute the LSNs of a scope last for 16 years.
+	// defaultLSNBlock is the number of LSNs by which the stored ceiling of a scope is raised at a time; LSNs
+	// are issued only below the ceiling. A crash skips at most two blocks, so even at one crash a minute the
+	// LSNs of a scope last for more than 250 years.
 	defaultLSNBlock = 1 << 12
 
 	defaultDiskReserve = 64 << 20

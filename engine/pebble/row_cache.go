@@ -36,8 +36,8 @@ const (
 	maxCachedRow = 16 << 10
 	// rowOverhead is the approximate memory of a cached value beside its key and its bytes.
 	rowOverhead = 128
-	// maxRowCache is the maximum memory of a row cache; rowCacheShare is the share of the memory for caches
-	// that it takes.
+	// maxRowCache is the maximum memory of a row cache in bytes. Below that maximum, a row cache has one part
+	// in rowCacheShare of the memory that the engine may use for caches.
 	maxRowCache   = 32 << 20
 	rowCacheShare = 8
 )
@@ -70,9 +70,9 @@ type cachedRow struct {
 	used  bool // since the hand passed
 }
 
-// hashSlotCommitState has the state of the commits that change the keys which share the slot by their hash:
-// the number of those that are about to become visible (pending), and the epoch of the last one that has
-// ended.
+// hashSlotCommitState describes the commits that change keys of one slot of the row cache, the keys whose
+// hashes belong to the same group. It has the number of commits that are about to become visible (pending),
+// and the count of ended commits when the last one of the slot ended (changed).
 type hashSlotCommitState struct {
 	pending int
 	changed uint64 // epoch of the last commit that has ended
@@ -97,19 +97,22 @@ func (c *rowCache) hash(key []byte) (hash uint64, ok bool) {
 	return maphash.Bytes(c.seed, key), true
 }
 
-// lock returns the locked shard and the slot of the keys with a hash.
+// lock locks the shard of the cache that belongs to a key's hash. It returns the shard, which the caller
+// unlocks, and the slot in it, which all keys with this hash share.
 func (c *rowCache) lock(hash uint64) (*rowCacheShard, *hashSlotCommitState) {
 	s := &c.shards[hash%rowShards]
 	s.mu.Lock()
 	return s, &s.slots[hash/rowShards%rowSlots]
 }
 
-// shows reports whether all changes so far of the keys of the slot are in a snapshot that was opened after
-// the epoch (a count of ended commits) was read.
+// shows reports whether a snapshot has the latest values of all keys in the slot: no commit of such a key is
+// pending, and the last one had ended before the snapshot was opened. epoch is the count of ended commits
+// that was read before the snapshot was opened.
 func (s *hashSlotCommitState) shows(epoch uint64) bool { return s.pending == 0 && s.changed <= epoch }
 
-// get returns the cached value of a key with the hash h, or false. epoch is the count of ended commits that
-// the reader read before it opened its snapshot; get returns a value only if it is also that in the snapshot.
+// get returns the cached value of a key with the hash h, if that is the value in the reader's snapshot;
+// otherwise it returns false. epoch is the number of ended commits that the reader has read before it opened
+// the snapshot.
 func (c *rowCache) get(h uint64, key []byte, epoch uint64) ([]byte, bool) {
 	s, slot := c.lock(h)
 	defer s.mu.Unlock()
@@ -209,7 +212,8 @@ func (c *rowCache) begin(hashes []uint64, all bool) {
 	}
 }
 
-// end tells the cache that a commit has become visible.
+// end informs the cache that a commit has become visible to new snapshots. The commit has changed the keys
+// with these hashes or, if all is set, any keys.
 func (c *rowCache) end(hashes []uint64, all bool) {
 	if len(hashes) == 0 && !all {
 		return
@@ -227,7 +231,8 @@ func (c *rowCache) end(hashes []uint64, all bool) {
 	}
 }
 
-// end ends a pending commit.
+// end records that a commit that changes keys of the slot has become visible. epoch is the number of commits
+// that have ended, including this one.
 func (s *hashSlotCommitState) end(epoch uint64) {
 	s.pending--
 	s.changed = max(s.changed, epoch)

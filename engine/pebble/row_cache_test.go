@@ -52,7 +52,7 @@ func openMemory(t *testing.T, cache int64) *Engine {
 
 var rowScope = [][]byte{[]byte("scope")}
 
-// update runs a transaction on rowScope.
+// update runs a transaction in the single scope of these tests, and fails the test if it returns an error.
 func update(t *testing.T, e *Engine, fn func(engine.Txn)) {
 	t.Helper()
 	_, err := e.Update(t.Context(), rowScope, func(txn engine.Txn) error { fn(txn); return nil })
@@ -103,7 +103,8 @@ func view(t *testing.T, e *Engine, fn func(engine.Reader)) {
 	}
 }
 
-// TestRowCacheLimit: the cache does not exceed its memory, and does not keep large values.
+// TestRowCacheLimit checks that the cache does not use more memory than its limit, and does not keep large
+// values.
 func TestRowCacheLimit(t *testing.T) {
 	c := newRowCache(64 << 10)
 	all := func([]byte) bool { return true }

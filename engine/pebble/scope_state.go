@@ -20,7 +20,8 @@ type lsnScopeState struct {
 	held       bool
 	head, tail *runningUpdate // queue of the waiting requests, first in first out
 
-	// next and the following three fields are accessed only by the goroutine that holds the scope.
+	// next and the following three fields are accessed only by the goroutine that holds the scope (the keys
+	// with one prefix) for a transaction.
 	next           uint64 // the next LSN to issue; 0 until the ceiling has been read
 	ceiling        uint64 // durable: the first LSN that must not be issued yet
 	pendingCeiling uint64 // a higher ceiling that is committed, but may not be durable; 0: none
@@ -81,7 +82,8 @@ func (s *lsnScopeState) join() *runningUpdate {
 	return r
 }
 
-// release passes the scope to the first request in the queue, or frees it.
+// release ends the exclusive use of the scope, a key prefix with its own sequence of LSNs: it passes the
+// scope to the first waiting request, or marks it as free.
 func (s *lsnScopeState) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,8 +110,8 @@ func (s *lsnScopeState) unlink(r *runningUpdate) {
 	r.queued, r.prev, r.next = false, nil, nil
 }
 
-// dirty reports whether commits that may not be durable are visible in the scope. Only the request that holds
-// the scope may call it.
+// dirty reports whether readers of the scope (a key prefix with its own sequence of LSNs) can see commits
+// that may not be durable yet. Only the request that holds the scope may call it.
 func (s *lsnScopeState) dirty() bool { return s.applied.Load() > s.durable.Load() }
 
 // mayShowUnsynced reports whether a reader of the scope may see commits that a power cut could still undo.
@@ -226,8 +228,8 @@ type scopeTable struct {
 	m  map[string]*lsnScopeState
 }
 
-// find returns the state of the scope with this key prefix, or nil if the scope has not been used since
-// Open.
+// find returns the state of the scope whose keys begin with key. It returns nil if the scope has not been
+// used since Open.
 func (t *scopeTable) find(key []byte) *lsnScopeState {
 	t.mu.RLock()
 	defer t.mu.RUnlock()

@@ -24,7 +24,8 @@ type snapshotReader struct {
 
 var snapshots = sync.Pool{New: func() any { return new(snapshotReader) }}
 
-// begin opens the snapshot if it is not open yet. Its iterator is free for the first scan or lookup.
+// begin opens the snapshot, a Pebble iterator, if it is not open yet. The first scan or lookup uses this
+// iterator; later ones clone it.
 func (s *snapshotReader) begin() (err error) {
 	if s.base == nil {
 		s.epoch = s.e.rows.epoch.Load()
@@ -81,8 +82,8 @@ func (s *snapshotReader) GetMany(keys [][]byte) ([][]byte, error) {
 	return s.findAll(s.ctx, it, keys)
 }
 
-// Positions returns the position of each scope: see engine.Reader. It opens the snapshot first, so
-// everything in the snapshot is older than the positions.
+// Positions returns the position of each scope: its highest durable LSN, and whether all data that were read
+// are durable. It opens the snapshot first, so everything in the snapshot is older than the positions.
 func (s *snapshotReader) Positions(scopes [][]byte) ([]engine.ScopePosition, error) {
 	if err := s.begin(); err != nil {
 		return nil, readError(err)

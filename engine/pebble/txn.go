@@ -198,7 +198,8 @@ func (t *txn) GetMany(keys [][]byte) (values [][]byte, err error) {
 	return values, err
 }
 
-// Positions returns the position of each scope: see engine.Reader.
+// Positions returns the position of each scope: among others its highest durable LSN, and whether all data
+// that were read are durable.
 func (t *txn) Positions(scopes [][]byte) ([]engine.ScopePosition, error) {
 	return t.e.positions(scopes)
 }
@@ -367,7 +368,8 @@ func (t *txn) write() *pebble.Batch {
 	return t.batch
 }
 
-// largeValueSlack is the spare room in a batch that begins with a large value.
+// largeValueSlack is the spare room, in bytes, of a transaction's batch that is created for a large value, so
+// that the writes after it need no larger buffer.
 const largeValueSlack = 64 << 10
 
 // writeValue returns the batch, to which the caller adds a value of n bytes. A batch that begins with a large
@@ -381,8 +383,8 @@ func (t *txn) writeValue(n int) *pebble.Batch {
 
 func (t *txn) set(key, value []byte) { t.fail(t.writeValue(len(value)).Set(key, value, nil)) }
 
-// room adds the n bytes that are about to be written at key to the size of the transaction. It returns
-// false if they must not be written.
+// room adds n bytes that are about to be written at key to the size of the transaction. It returns false if
+// they must not be written, because the transaction would become too large or has already failed.
 func (t *txn) room(key []byte, n int) bool {
 	if err := t.size.Add(key, n); err != nil {
 		t.fail(err)

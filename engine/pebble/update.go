@@ -105,8 +105,8 @@ func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn
 	return at, err
 }
 
-// reached returns the positions of the scopes of a request that has run. The LSN of a position is the highest
-// durable one. A position is zero if it cannot be read.
+// reached returns the position (LSN and mark) of each scope of r, an Update that has run. The LSN is the
+// highest one of the scope that is durable. A position is zero if it cannot be read.
 func (e *Engine) reached(r *runningUpdate, scopes [][]byte) []engine.ScopePosition {
 	at := make([]engine.ScopePosition, len(scopes))
 	for i, key := range scopes {
@@ -115,9 +115,9 @@ func (e *Engine) reached(r *runningUpdate, scopes [][]byte) []engine.ScopePositi
 	return at
 }
 
-// joins reports whether r may be run by another goroutine, the one that holds the scope, in one group with
-// its own transaction. This is so if r has a single scope. r.scopes must contain each scope only once.
-// Update and lsnScopeState.join must decide this in the same way.
+// joins reports whether r can be run in one group with other transactions: it names a single scope (the keys
+// with one prefix), and the goroutine that holds this scope may run r. r.scopes must contain each scope only
+// once. Update and lsnScopeState.join must decide this in the same way.
 func (r *runningUpdate) joins() bool { return len(r.scopes) == 1 }
 
 func (r *runningUpdate) recycle() {
@@ -142,8 +142,9 @@ func (r *runningUpdate) wait(s *lsnScopeState) updateWakeReason {
 	}
 }
 
-// updateOne runs a transaction of one scope: on this goroutine if it gets the scope, otherwise on that of the
-// request that holds the scope.
+// updateOne runs a transaction of one scope (a key prefix whose transactions run one after another). If the
+// scope is free, the transaction runs in the caller's goroutine. Otherwise it is queued and usually runs in
+// the goroutine of the request that holds the scope.
 func (e *Engine) updateOne(r *runningUpdate, s *lsnScopeState) {
 	if !s.acquire(r) {
 		switch r.wait(s) {
@@ -179,9 +180,9 @@ func (e *Engine) hold(r *runningUpdate, s *lsnScopeState) {
 	}
 }
 
-// signalGroup ends a group of requests, which begins with r, after their scope was released. It wakes the
-// requests that need not wait for the disk, and makes the first of the others sync the log for all. m is
-// the progress of the scope that this sync makes durable.
+// signalGroup ends a group of requests that were executed together, beginning with r, after their scope was
+// released. It wakes the requests that need not wait for the disk, and makes the first of the others sync the
+// log for all of these. m is the position of the scope that becomes durable by this sync.
 func (e *Engine) signalGroup(r *runningUpdate, m scopeHistoryPoint) {
 	var first, last *runningUpdate
 	for q := r; q != nil; {

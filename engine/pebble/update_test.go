@@ -36,8 +36,9 @@ func behind(t *testing.T, e *Engine, holder func(engine.Txn) error,
 	return behindIn(t, e, scopeA, holder, waiters...)
 }
 
-// behindIn works like behind, but the transactions of the waiters name the given scopes, of which "a" is
-// the lowest.
+// behindIn runs a transaction with the function holder in the scope "a". While it runs, behindIn starts a
+// transaction in the given scopes for each of the waiters, which queue up in their order. It returns the
+// errors of all, the holder's first. "a" must be the lowest of the scopes.
 func behindIn(t *testing.T, e *Engine, scopes [][]byte, holder func(engine.Txn) error,
 	waiters ...func(engine.Txn) error) []error {
 	t.Helper()

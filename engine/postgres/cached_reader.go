@@ -28,9 +28,9 @@ const (
 	// since 1970.
 	withTime = ` UNION ALL
 		SELECT NULL, convert_to((extract(epoch FROM now()) * 1000000)::bigint::text, 'UTF8')`
-	// withLockedTime is appended, instead of withTime, in a transaction that has locked the scopes of the
-	// keys. It adds a row with the current time of the database, at which the rows read are still the
-	// newest.
+	// withLockedTime is appended to a statement that reads rows, in a transaction that has locked the scopes
+	// of the keys. It adds a row with the database's current time. Since no other transaction can write in
+	// these scopes, the rows are still the newest ones at that time.
 	withLockedTime = ` UNION ALL
 		SELECT NULL, convert_to((extract(epoch FROM clock_timestamp()) * 1000000)::bigint::text, 'UTF8')`
 )
@@ -54,9 +54,9 @@ func rowsOf(keys [][]byte, room int) (sql string, args []any) {
 	return allRows, []any{stored}
 }
 
-// covered returns how many of the first keys a statement of rowsOf has answered completely: a key of keys[:n]
-// that is not in rows does not exist in the database. If the statement stopped early because of room,
-// keys[n-1] is the last key with a row; otherwise n is len(keys).
+// covered returns how many of the keys a statement has answered that reads the rows of keys but stops after
+// room bytes of values. rows are its result: each of keys[:n] that is not in rows does not exist. If the
+// statement stopped early, keys[n-1] is the last key with a row; otherwise n is len(keys).
 func covered(keys [][]byte, rows []keyValue, room int) (n int) {
 	bytes := 0
 	found := make(map[string]bool, len(rows))
@@ -267,8 +267,8 @@ func (s *cachingSnapshotReader) share(ctx context.Context) *cachingSnapshotReade
 	return &cachingSnapshotReader{ctx: ctx, e: s.e, q: s.q, known: s.known, now: s.now, failed: s.failed}
 }
 
-// adopt makes the reads of s fail with the error, if any, of a cachingSnapshotReader that s.share has
-// returned.
+// adopt takes over the error, if any, of the reader shared, which s.share has returned: all later reads of s
+// fail with it.
 func (s *cachingSnapshotReader) adopt(shared *cachingSnapshotReader) { s.failed = shared.failed }
 
 // finish ends the reads. It reports whether iterators were left open.
@@ -302,7 +302,8 @@ func position(ceiling, mark []byte) (at engine.ScopePosition, err error) {
 	return at, err
 }
 
-// positions returns the positions of scopes, from the stored ceilings (the next LSN of a scope) and marks.
+// positions returns the position of each scope (a key prefix with its own sequence of LSNs) in the snapshot.
+// It reads them from two stored values of the scope: the ceiling, which is its next LSN, and the mark.
 func (s *cachingSnapshotReader) positions(scopes [][]byte) ([]engine.ScopePosition, error) {
 	var keys [][]byte
 	for _, scope := range scopes {

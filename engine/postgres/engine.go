@@ -74,7 +74,8 @@ func (e *Engine) Told() time.Time {
 	return time.Time{}
 }
 
-// tell records a time of the database's clock, for Told.
+// tell records a time of the database's clock, in microseconds since 1970. Told returns the latest time that
+// was recorded.
 func (e *Engine) tell(now int64) {
 	for told := e.told.Load(); now > told && !e.told.CompareAndSwap(told, now); told = e.told.Load() {
 	}
@@ -185,7 +186,7 @@ func (r batchClosingRows) Close() {
 	_ = r.results.Close() // the rows have reported any error
 }
 
-// end releases the connection in the background.
+// end gives up the transaction of a View, if it has begun, and releases its connection in the background.
 func (v *viewTxn) end() {
 	if v.c == nil {
 		return

@@ -8,10 +8,11 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// FindingSeverity is the importance of a Finding for a server.
+// FindingSeverity says how serious a DatabaseExaminationFinding, one result of the examination of a database,
+// is for a server.
 type FindingSeverity int
 
-// The severities of a Finding.
+// The severities of a DatabaseExaminationFinding.
 const (
 	Fine    FindingSeverity = iota
 	Warning                 // a server works, but slowly or not safely

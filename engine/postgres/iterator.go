@@ -229,8 +229,8 @@ func (i *iterator) SeekGE(key []byte) bool {
 	return i.step()
 }
 
-// inPage moves to a key's position within the page. It returns false if the page does not contain that
-// position.
+// inPage moves the iterator to the first key at or after key, if that can be decided from the page, the rows
+// that were fetched last. Otherwise it returns false, and rows must be fetched.
 func (i *iterator) inPage(key []byte) bool {
 	if len(i.page) == 0 || bytes.Compare(i.page[0].key, key) > 0 {
 		return false

@@ -55,8 +55,8 @@ func load(k, v []byte) (keyValue, bool) {
 	return keyValue{v[:n:n], v[n:]}, true
 }
 
-// lowest returns a key at which a scan of the table for all keys >= key can begin: no such key is stored
-// (see storedKey) under a lower key of the table.
+// lowest returns the key of the table at which a scan for all keys >= key can begin. A long key is stored in
+// a shortened form, as its first bytes and a hash (see storedKey), so the scan begins at these first bytes.
 func lowest(key []byte) []byte {
 	if len(key) < longKey {
 		return key
@@ -64,8 +64,9 @@ func lowest(key []byte) []byte {
 	return key[:longKeyPrefix]
 }
 
-// highest returns a key that sorts, in the table, at or above the stored keys (see storedKey) of all keys <
-// key. It returns nil if there is no such bound.
+// highest returns an upper bound for the rows of the table that can belong to keys below key. Long keys are
+// stored as their first bytes and a hash, so the bound of a long key is the end of all keys with its first
+// bytes. It returns nil if there is no bound.
 func highest(key []byte) []byte {
 	if len(key) < longKey {
 		return key

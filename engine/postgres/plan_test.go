@@ -89,7 +89,8 @@ func readInAllWays(r engine.Reader, keys [][]byte) error {
 	return nil
 }
 
-// checkPlans checks the query plans of the statements that the connection c has prepared.
+// checkPlans checks the statements that the connection c has prepared: PostgreSQL must use a generic plan for
+// each, and the plan must read only what the statement needs.
 func checkPlans(t *testing.T, c *pgxpool.Conn) {
 	t.Helper()
 	rows, err := c.Query(ctx, `SELECT name, statement, custom_plans, cardinality(parameter_types)

@@ -56,8 +56,9 @@ func (e *Engine) pool(o Options, size int) (*pgxpool.Pool, error) {
 	return pgxpool.NewWithConfig(context.Background(), config)
 }
 
-// lost must be called when a connection has turned out to be broken. The other idle connections may be
-// broken for the same reason, so lost closes them, unless they have been closed since epoch was read.
+// lost must be called when a connection to the database has turned out to be broken. It closes all idle
+// connections, since they may be broken for the same reason. epoch is the value that e.epoch had before the
+// broken connection was used; if it has changed, another call of lost has closed them already.
 func (e *Engine) lost(epoch uint64) {
 	if e.epoch.CompareAndSwap(epoch, epoch+1) {
 		e.readers.Reset()

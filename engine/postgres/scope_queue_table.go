@@ -17,8 +17,8 @@ type waitingUpdateQueue struct {
 	queue []*runningUpdate
 }
 
-// waitingUpdateQueuesByScope holds the queues of the scopes that Updates of this process use at the moment,
-// by the key of the scope.
+// waitingUpdateQueuesByScope holds the queues in which Updates of this process wait for scopes, by the key of
+// the scope (the prefix of its keys). Only scopes that an Update uses at the moment have one.
 type waitingUpdateQueuesByScope struct {
 	mu sync.Mutex
 	m  map[string]*waitingUpdateQueue
@@ -81,7 +81,7 @@ func (l *waitingUpdateQueue) withdraw(r *runningUpdate) bool {
 }
 
 // joiningLocked returns the first requests in the queue that may run in the database transaction of the
-// request that holds the scope, at most most of them. The caller holds mu.
+// request that holds the scope. The argument most limits their number. The caller holds mu.
 func (l *waitingUpdateQueue) joiningLocked(most int) []*runningUpdate {
 	n := 0
 	for n < len(l.queue) && n < most && l.queue[n].joins() {
@@ -98,8 +98,8 @@ func (l *waitingUpdateQueue) waiting(most int) []*runningUpdate {
 	return l.joiningLocked(most)
 }
 
-// join removes from the queue the first requests that may run in the database transaction of the leader, the
-// request that holds the scope. It returns at most most of them.
+// join removes from the queue, and returns, the first requests that may run in the database transaction of
+// the leader, the request that holds the scope. The argument most limits their number.
 func (l *waitingUpdateQueue) join(most int) []*runningUpdate {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -108,7 +108,8 @@ func (l *waitingUpdateQueue) join(most int) []*runningUpdate {
 	return joined
 }
 
-// release passes the scope to the first request in the queue, which becomes the leader. If the queue is
+// release passes a scope (the keys with one prefix) on to the first request in its queue. That request
+// becomes the leader: it holds the scope and runs the waiting requests in its transaction. If the queue is
 // empty, nobody holds the scope any more.
 func (l *waitingUpdateQueue) release() {
 	l.mu.Lock()

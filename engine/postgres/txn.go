@@ -74,8 +74,8 @@ func (t *txn) fail(err error) {
 	}
 }
 
-// room adds the n bytes that are about to be written at key to the size of the transaction. It returns
-// false if they must not be written.
+// room reports whether n bytes may be written at key. It adds them to the size of the transaction and fails
+// the transaction if that exceeds a limit. It returns false if the transaction has failed.
 func (t *txn) room(key []byte, n int) bool {
 	if err := t.size.Add(key, n); err != nil {
 		t.fail(err)

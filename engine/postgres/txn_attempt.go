@@ -100,7 +100,7 @@ func (e *Engine) attempt(r *runningUpdate, first bool, ahead [][]byte) (*txnAtte
 	return nil, toEngine(err)
 }
 
-// lock begins the transaction, locks the scopes, and reads their marks and the keys in ahead.
+// lock begins a transaction, locks the scopes, reads their marks (cache versions) and the keys in ahead.
 func (a *txnAttempt) lock(ctx context.Context, ahead [][]byte) error {
 	var ceilings, keys [][]byte
 	for _, s := range a.scopes {
@@ -127,8 +127,8 @@ func (a *txnAttempt) lock(ctx context.Context, ahead [][]byte) error {
 	return err
 }
 
-// lockCeilings sends batch, whose last two statements lock the rows with the next LSN of scopes, and read
-// keys. first reads the earlier results. unmade are the keys of those rows that do not exist yet.
+// lockCeilings sends batch, whose last two statements lock the ceilings of scopes (rows with their next LSNs)
+// and read keys. first reads the results before those. unmade are the keys of missing ceilings.
 func (a *txnAttempt) lockCeilings(ctx context.Context, batch *pgx.Batch, keys [][]byte,
 	first func(pgx.BatchResults) error) (unmade [][]byte, err error) {
 	a.e.trip()

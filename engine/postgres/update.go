@@ -36,8 +36,8 @@ type runningUpdate struct {
 	exited   bool
 }
 
-// joins reports whether r may run in the database transaction of another request that holds its scope, that
-// is, whether r names only one scope.
+// joins reports whether r names only one scope (key range that it locks). Such a request may run in the
+// database transaction of another request that holds this scope.
 func (r *runningUpdate) joins() bool { return len(r.queues) == 1 }
 
 // Update runs fn as one transaction in scopes: see engine.Engine.
@@ -87,8 +87,9 @@ func (e *Engine) runRequest(r *runningUpdate) {
 	g.runUntilDone()
 }
 
-// wait waits at a scope queue. It returns true if r is now the leader, and false if r has been run or its ctx
-// has ended.
+// wait waits in the queue of a scope (the keys with one prefix) until the leader, the request that holds the
+// scope, has run r in its own transaction, or until r becomes the leader itself. It returns true if r is now
+// the leader, and false if r has been run or its ctx has ended.
 func (r *runningUpdate) wait(l *waitingUpdateQueue) bool {
 	select {
 	case t := <-r.signal:
@@ -126,7 +127,8 @@ func (r *runningUpdate) follow(t *txn) bool {
 	}
 }
 
-// run runs the function in a transaction, on the goroutine of the function's caller.
+// run runs the function of the Update r in the transaction t. It is called on the goroutine that has called
+// Update.
 func (r *runningUpdate) run(t *txn) {
 	defer func() { r.ran <- struct{}{} }()
 	if !r.started {
@@ -183,8 +185,9 @@ func (g *groupCommit) runUntilDone() {
 	}
 }
 
-// finish is deferred by the leader. If the leader's function has ended its goroutine (runtime.Goexit), finish
-// continues runUntilDone, so that the other members get an outcome.
+// finish is deferred by the leader, the Update that runs all Updates of the group in its transaction. If the
+// leader's function has ended its goroutine (runtime.Goexit), finish runs the rest of the group, so that the
+// other members get a result.
 func (g *groupCommit) finish() {
 	if !g.announced {
 		g.runUntilDone()
@@ -245,7 +248,8 @@ func (g *groupCommit) runAll() {
 	}
 }
 
-// runOne runs one function, and undoes its writes if it fails.
+// runOne runs the function of one Update of the group, whose Updates share a database transaction. If the
+// function fails, runOne undoes its writes only.
 func (g *groupCommit) runOne(r *runningUpdate) {
 	t := newTxn(g.a, r.ctx)
 	ok := false

@@ -30,7 +30,7 @@ var rules = []struct {
 // It loads the module only once for both.
 func TestModuleRules(t *testing.T) {
 	h := load(t)
-	t.Run("House", h.keepsRules)
+	t.Run("Rules", h.keepsRules)
 	t.Run("RulesFire", h.rulesFire)
 }
 

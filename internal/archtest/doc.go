@@ -3,7 +3,7 @@
 //
 // The rules:
 //
-//   - arrows: a package imports only what its row in the table of packages (package rooms) allows; test
+//   - arrows: a package imports only what its row in the table importTable (imports_test.go) allows; test
 //     files may also import engines and internal packages.
 //   - clock: the time package's clock and timers are used in ttl/clock.go alone, tests included.
 //   - error text: no code compares what Error() returns. Tests may, since some texts are part of the

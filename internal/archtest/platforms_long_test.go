@@ -106,7 +106,8 @@ func (c *platformChecker) check(p *listedPackageVariant) {
 	c.checked[p.ImportPath], _ = conf.Check(path, c.fset, files, nil) // errors go to conf.Error
 }
 
-// platformImporter resolves the imports of one package.
+// platformImporter resolves the import paths in one package when the module is type-checked for another
+// platform.
 type platformImporter struct {
 	c  *platformChecker
 	by map[string]string // the paths that stand for others: variants for a test, vendored packages

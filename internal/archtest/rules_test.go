@@ -32,7 +32,7 @@ func clock(_ *loadedModule, p *pkg) (bad []violation) {
 	return bad
 }
 
-// initFuncs reports init functions.
+// initFuncs returns a violation for each init function of a package: the project has none.
 func initFuncs(_ *loadedModule, p *pkg) (bad []violation) {
 	for _, f := range p.files {
 		for _, d := range f.ast.Decls {

@@ -41,7 +41,8 @@ func (h *loadedModule) protocols(p *pkg) (bad []violation) {
 	return bad
 }
 
-// reaches reports whether an import leads to HTTP through the packages of the module.
+// reaches reports whether the import of the package path leads to net/http or an HTTP library, directly or
+// through packages of the module. Packages in seen are skipped.
 func (h *loadedModule) reaches(path string, seen map[string]bool) bool {
 	if path == "net/http" || strings.HasPrefix(path, "github.com/labstack/") {
 		return true
@@ -96,7 +97,8 @@ func resourceCalls(p *pkg) (bad []violation) {
 	return bad
 }
 
-// ofResource reports whether a function is a method of one of resourceTypes.
+// ofResource reports whether a method is one of the store's types Database, Container and ChildResources,
+// through which databases, containers and the resources in them are accessed.
 func ofResource(f *types.Func) bool {
 	recv := f.Signature().Recv().Type()
 	if p, ok := recv.(*types.Pointer); ok {

@@ -24,7 +24,7 @@ type MeasurementSection struct {
 	run  func(*Bench, context.Context) error
 }
 
-// Sections returns all sections.
+// Sections returns all sections (groups of measurements) of the benchmark, in the order in which they run.
 func Sections() []MeasurementSection {
 	return []MeasurementSection{
 		{"read", "embedded point reads, against raw Gets", (*Bench).measureReads},

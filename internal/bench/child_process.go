@@ -70,7 +70,7 @@ func StartEmpty(ctx context.Context, file string) (net.Addr, func(context.Contex
 	}, nil
 }
 
-// loopback is the host of all servers here.
+// loopback is the address on which the servers listen that the benchmark starts.
 const loopback = "127.0.0.1"
 
 // childProcess is a child process that runs this binary. It is killed at the latest when the context of

@@ -28,14 +28,15 @@ const (
 	// about a hundred figures, of which one reaches this p-value by chance.
 	maxChance = 0.01
 	minGain   = 0.03
-	// minSamples is the smallest number of samples of each side with which P can be below maxChance.
+	// minSamples is the number of samples that both results must have at least, because with fewer no
+	// difference can reach a p-value below maxChance.
 	minSamples = 5
 )
 
 // RegressionError reports that ratios are worse than those of an older result by more than --max-drop.
 type RegressionError struct{ Changes []MeasurementChange }
 
-// Error names the worst figure.
+// Error returns a message with the number of figures that are worse than before, and the name of the worst.
 func (e *RegressionError) Error() string {
 	w := e.Changes[0]
 	return fmt.Sprintf("%d figures are worse by more than --max-drop; the worst: %s, %s by %.0f %%",
@@ -65,7 +66,8 @@ func (f *Measurement) lowerIsBetter() bool {
 	return f.Unit != perSecond
 }
 
-// samples returns the samples by which the figure is compared with an older one.
+// samples returns the values by which the figure is compared with that of an older run: its samples or, if it
+// has none, its ratio or value alone.
 func (f *Measurement) samples() []float64 {
 	switch {
 	case len(f.Samples) > 0:
@@ -150,7 +152,8 @@ func rankSum(a, b []float64) float64 {
 	return math.Erfc(z / math.Sqrt2)
 }
 
-// addChanges prints the significant changes.
+// addChanges prints the changes of all figures since an older result, which is in the file with this name,
+// and marks the significant ones as better or worse.
 func (r *reportWriter) addChanges(file string, list []MeasurementChange) {
 	r.printf("\ncompared with %s: medians of the ratios, or of the values if there is no ratio; "+
 		"p by the rank-sum test\n", file)

@@ -103,8 +103,8 @@ type createComparison struct {
 	txns [][]byte // the transactions of the last slice
 }
 
-// runMayfly creates the documents of one slice of the measurement, whose text has been prepared. It
-// computes the number of documents of the next slice from the time that this took.
+// runMayfly creates the documents of one slice, a short part of the measurement, and returns their number and
+// the time that the creates took. From that time it computes the number of documents of the next slice.
 func (p *createComparison) runMayfly(ctx context.Context) (int, time.Duration, error) {
 	from, n := p.next, p.size
 	docs := make([]document, n)

@@ -21,8 +21,8 @@ type expiringDataset struct {
 	compacted int64     // bytes on disk now
 }
 
-// sameSecondDocumentRange is an epoch: the documents with the numbers from (included) to to (excluded), which
-// were all written at the time at.
+// sameSecondDocumentRange is an epoch, a group of documents that were all written in the same second. Their
+// numbers are at least from and less than to. at is the time of the writes.
 type sameSecondDocumentRange struct {
 	from, to int
 	at       time.Time

@@ -9,7 +9,7 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// engineTTL is the time to live of the documents, in seconds.
+// engineTTL is the time to live, in seconds, of the documents in the stores that are compared.
 const engineTTL = 3600
 
 // engineDoc returns the document n, of about 1 KB and 14 values.
@@ -20,12 +20,14 @@ func engineDoc(n int) []byte {
 		n%100, n%40, n%365, n%9973, n%2 == 0, n, n%77, n%3, n%5, n%11, n)
 }
 
-// engineKey returns the partition key of the document n. All documents of a batch have the same.
+// engineKey returns the partition key of the n-th document. Documents that are written in one batch have the
+// same partition key.
 func engineKey(n int) definition.PartitionKey {
 	return definition.NewPartitionKey(jsondoc.StringValue(fmt.Sprintf("p%d", n/batchSize%1000)))
 }
 
-// engineContainer creates the container of the comparison.
+// engineContainer creates the container on which the store's operations are measured: partition key /pk, and
+// a default time to live.
 func engineContainer(ctx context.Context, db *store.DB) (*store.Container, error) {
 	d, err := db.CreateDatabase(ctx, "bench", definition.Throughput{})
 	if err != nil {

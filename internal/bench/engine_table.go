@@ -25,7 +25,9 @@ var tableStatements = []string{
 	"CREATE INDEX ON docs (((doc->>'n')::bigint))",
 }
 
-// prepareEngines removes the data of an earlier comparison from the database, and creates the plain table.
+// prepareEngines opens a connection pool to the PostgreSQL database at url and prepares it for the comparison
+// of engines: it drops the data of an earlier comparison, and creates an ordinary SQL table with a row for
+// each document, with which Mayfly is compared.
 func prepareEngines(ctx context.Context, url string) (*pgxpool.Pool, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {

@@ -117,7 +117,8 @@ func (b *Bench) signedRead(d document) ([]byte, error) {
 	return r.Bytes(), nil
 }
 
-// cannedResponse is the response that the empty server sends, as it is stored in a file.
+// cannedResponse is a response of Mayfly that was stored in a file. The HTTP server with which Mayfly is
+// compared, an empty handler, sends it as the response to every request.
 type cannedResponse struct {
 	Header http.Header `json:"header"`
 	Body   []byte      `json:"body"`

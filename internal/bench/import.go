@@ -73,7 +73,8 @@ type importComparison struct {
 	size   int // number of documents in a slice
 }
 
-// runMayfly imports the next documents.
+// runMayfly imports the next slice of documents into the server by a process of `mayfly import`. It returns
+// the number of documents and the time that the import took.
 func (p *importComparison) runMayfly(ctx context.Context) (int, time.Duration, error) {
 	if err := p.write(p.next, p.next+p.size); err != nil {
 		return 0, 0, err

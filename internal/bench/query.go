@@ -44,8 +44,8 @@ func (b *Bench) measureQueries(ctx context.Context) (err error) {
 	return nil
 }
 
-// queryStore is a store in the folder dir with a set of documents that the section query queries, and the
-// definition of its documents. The store is closed.
+// queryStore is a closed store in the folder dir, with one of the document sets on which the benchmark
+// measures queries, and the definition of these documents.
 type queryStore struct {
 	valueDistribution
 	dir  string

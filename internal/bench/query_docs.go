@@ -26,7 +26,8 @@ const (
 	maxGroups = 100_000
 	// weights is the number of different values of the property that is not indexed.
 	weights = 1000
-	// queryCache is large enough for all data that scans read, in Mayfly and in bare Pebble.
+	// queryCache is the size in bytes of the block cache for scans, of Mayfly and of bare Pebble. It holds
+	// all data that a scan reads.
 	queryCache = readCache
 )
 
@@ -46,7 +47,8 @@ const (
 	strideMail   = 2_147_483_629
 )
 
-// shuffled returns the position of the i-th document in the permutation by a stride, one of the primes.
+// shuffled maps the number i of a document to a number below the number of documents, each to a different
+// one, in an order that looks random. stride is a prime that selects the permutation.
 func (l valueDistribution) shuffled(i, stride int) int { return i * stride % l.docs }
 
 // share assigns each document one of the numbers below parts, each number to equally many documents, in a
@@ -86,13 +88,13 @@ func statuses() []string { return []string{"open", "paid", "sent", "done"} }
 // documents each time.
 const queryTurns = 16
 
-// asked returns the number of the document that the k-th run of a query reads. The number repeats after
-// queryTurns runs.
+// asked returns the number of the document that a query reads in its k-th run. The runs read queryTurns
+// different documents, spread over the whole set, and then the same ones again.
 func (l valueDistribution) asked(k int) int { return k % queryTurns * (l.docs / queryTurns) }
 
-// askedFew returns the number of a small group of documents (see fewDocs), which the k-th run of a query
-// reads. The number repeats after queryTurns runs. It ends in 1, because no small partition has a number that
-// ends in 0: see partition.
+// askedFew returns the number of the group of about fewDocs documents that the k-th run of a query reads. The
+// number repeats after queryTurns runs. It ends in 1, because there is no small partition whose number ends
+// in 0.
 func (l valueDistribution) askedFew(k int) int {
 	return (1 + k%queryTurns*max(10, l.fewGroups()/queryTurns/10*10)) % l.fewGroups()
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// heapCache is the size of the block cache in this measurement. It is part of the heap, unless cgo is used.
+// heapCache is the size of the block cache, in bytes, while measureHeap measures the memory of queries. The
+// cache is part of the heap, unless cgo is used.
 const heapCache = 64 << 20
 
 // heapPages is the number of result pages that the benchmark reads of a query that sorts without an index.

@@ -28,7 +28,8 @@ func scans() []fullScanQuery {
 	}
 }
 
-// stretch returns a workSliceFunc that repeats the scan. It counts each document as an operation.
+// stretch returns the function for one slice of the measurement: it repeats the scan until the time of a
+// slice is over. It counts each of the docs documents of a scan as an operation.
 func (q fullScanQuery) stretch(ctx context.Context, b *Bench, c *store.Container, docs int) workSliceFunc {
 	return func() (ops int, took time.Duration, err error) {
 		began := b.clock.Now()

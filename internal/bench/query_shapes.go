@@ -38,8 +38,8 @@ func last(count int) queryParametersFunc {
 	}
 }
 
-// one returns a function that returns the parameter @v: a text that format makes from the number of a
-// small group of documents, another group in each run.
+// one returns a function that makes the parameter @v for the k-th run of a query: the text format with the
+// number of a small group of documents in it. The group changes from run to run.
 func one(format string) queryParametersFunc {
 	return func(l valueDistribution, k int) []store.Parameter {
 		return []store.Parameter{parameter("@v", jsondoc.StringValue(fmt.Sprintf(format, l.askedFew(k))))}

@@ -28,7 +28,8 @@ type QueryMeasurement struct {
 	Cut bool `json:"cut,omitempty"`
 	// Failure is the reason if the query has failed.
 	Failure string `json:"failure,omitempty"`
-	// Growth is the CPU time divided by that of the smallest set, if there are several sets.
+	// Growth is the CPU time of the query divided by its CPU time on the smallest of the measured sets of
+	// documents. It is nil if there is only one set.
 	Growth *float64              `json:"growth,omitempty"`
 	Budget *measurementThreshold `json:"budget,omitempty"`
 	Within *bool                 `json:"within,omitempty"`

@@ -125,8 +125,9 @@ func (b *Bench) measurePingPong(ctx context.Context, clients int) (err error) {
 	return nil
 }
 
-// sendReceiveComparison is the state of one comparison of measureQueue. In a ping-pong, a message is sent,
-// received and completed.
+// sendReceiveComparison is the state of one comparison of sending, receiving and completing messages in
+// Mayfly with the same durable batches in bare Pebble. In a ping-pong, a message is sent, received and
+// completed.
 type sendReceiveComparison struct {
 	b       *Bench
 	clients int
@@ -139,7 +140,8 @@ type sendReceiveComparison struct {
 	took    latencies
 }
 
-// runMayfly sends, receives and completes the messages of one slice of the measurement.
+// runMayfly sends, receives and completes the messages of one slice, a short part of the measurement. It
+// returns the number of messages and the time that they took together.
 func (p *sendReceiveComparison) runMayfly(ctx context.Context) (int, time.Duration, error) {
 	times := make(latencies, p.size)
 	began := p.b.clock.Now()

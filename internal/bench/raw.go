@@ -129,14 +129,15 @@ func keysOf(txns [][]byte) (n int) {
 	return n
 }
 
-// txnWriteMethods has the methods of a transaction that are recorded.
+// txnWriteMethods is the part of an engine's transaction to which a recordingTxn passes the writes that it
+// records.
 type txnWriteMethods interface {
 	Set(key, value []byte)
 	Delete(key []byte)
 }
 
-// recordingTxn is a transaction that passes on and records its writes. Writing to the Pebble batch cannot
-// fail here.
+// recordingTxn is a transaction that records its writes in a Pebble batch and also passes them on to the
+// engine's transaction.
 type recordingTxn struct {
 	engine.Txn
 	to  txnWriteMethods

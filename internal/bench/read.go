@@ -18,7 +18,8 @@ const (
 	coldDocs = 200_000
 	// hotDocs is a number of documents that fit in all caches.
 	hotDocs = 1000
-	// readCache is large enough for coldDocs documents with all their keys.
+	// readCache is the size in bytes of the engine's cache in the measurements of reads. It is large enough
+	// for coldDocs documents with all their keys.
 	readCache = 512 << 20
 )
 
@@ -117,7 +118,8 @@ type readWorkload struct {
 	read    func(k int) error // runs the k-th read of the round
 }
 
-// turn returns a function that prepares the next round. Rounds go through the order again and again.
+// turn returns a function that prepares the next round of reads: the next documents in the order o, which
+// begins again at its end.
 func (r readWorkload) turn(o readOrder) (prepare func()) {
 	at := 0
 	return func() {

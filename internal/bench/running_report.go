@@ -37,7 +37,8 @@ type OperationCost struct {
 	CPU        float64 `json:"cpuSeconds,omitempty"`
 	Allocs     float64 `json:"allocations,omitempty"`
 	AllocBytes float64 `json:"allocatedBytes,omitempty"`
-	// Written is the bytes that the process caused to be written to the disk, on Linux.
+	// Written is the number of bytes per operation that the process caused to be written to the disk. It is
+	// measured on Linux only.
 	Written float64 `json:"writtenBytes,omitempty"`
 }
 
@@ -66,7 +67,8 @@ func (c *OperationCost) text() string {
 	return strings.Join(parts, "; ")
 }
 
-// measurementThreshold is a limit for the ratio of a figure, or for its value.
+// measurementThreshold is a lower or upper limit for a measured figure: for its value, or for its ratio to
+// the figure with which it is compared.
 type measurementThreshold struct {
 	On    string  `json:"on"`    // ratio or value
 	Bound string  `json:"bound"` // least or most

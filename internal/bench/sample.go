@@ -22,8 +22,9 @@ const benchSlices = 10
 // number of operations and their total time.
 type workSliceFunc func() (ops int, took time.Duration, err error)
 
-// workSliceTimes holds the seconds per operation of Mayfly and of the baseline (bare Pebble), one value for
-// each slice, and the resources that Mayfly's slices have used in this process.
+// workSliceTimes holds the results of a measurement that alternates between Mayfly and the baseline (bare
+// Pebble) in short slices: the seconds per operation of both, one value for each slice, and the resources
+// that Mayfly's slices have used in this process.
 type workSliceTimes struct {
 	mayfly, baseline []float64
 	ops              int
@@ -101,7 +102,8 @@ func (b *Bench) compare(ctx context.Context, what string,
 	return d, nil
 }
 
-// sliceTime returns the intended duration of one slice.
+// sliceTime returns the intended duration of one slice. A comparison is divided into slices, in which Mayfly
+// and the store that it is compared with run in turn.
 func (b *Bench) sliceTime() time.Duration {
 	return time.Duration(b.Seconds / (2 * benchSlices) * float64(time.Second))
 }
@@ -109,7 +111,9 @@ func (b *Bench) sliceTime() time.Duration {
 // round is the number of operations between two readings of the clock in repeat.
 const round = 64
 
-// repeat returns a workSliceFunc that repeats an operation. prepare runs before each round and is not timed.
+// repeat returns a function that measures the operation op during one time slice: it calls op in rounds until
+// the slice is over, and returns the number of calls and the time that they took. prepare runs before each
+// round and is not timed.
 func (b *Bench) repeat(prepare func(), op func(k int) error) workSliceFunc {
 	return func() (ops int, took time.Duration, err error) {
 		for took < b.sliceTime() {
@@ -127,8 +131,8 @@ func (b *Bench) repeat(prepare func(), op func(k int) error) workSliceFunc {
 	}
 }
 
-// speed returns the Figure of a comparison as time per operation. The ratio is Mayfly's speed divided by
-// bare Pebble's.
+// speed returns the Measurement of a comparison as seconds per operation. Its ratio is the speed of Mayfly
+// divided by the speed of the baseline: above 1, Mayfly is faster.
 func (d workSliceTimes) speed(name string, limit *measurementThreshold) Measurement {
 	of := func(ours, theirs float64) float64 { return theirs / ours }
 	against, ratio := median(d.baseline), d.ratio(of)
@@ -136,14 +140,14 @@ func (d workSliceTimes) speed(name string, limit *measurementThreshold) Measurem
 		Budget: limit, Samples: d.ratios(of)}
 }
 
-// with returns the figure with its cost.
+// with returns the measurement with its cost.
 func (f Measurement) with(c *OperationCost) Measurement {
 	f.Cost = c
 	return f
 }
 
-// rate returns the result of a comparison as a Figure in operations per second. Its ratio is, as in speed,
-// Mayfly's speed divided by bare Pebble's.
+// rate returns the result of a comparison as a Figure in operations per second. Its ratio is Mayfly's speed
+// divided by bare Pebble's.
 func (d workSliceTimes) rate(name string, limit *measurementThreshold) Measurement {
 	f := d.speed(name, limit)
 	against := 1 / *f.Against
@@ -151,8 +155,8 @@ func (d workSliceTimes) rate(name string, limit *measurementThreshold) Measureme
 	return f
 }
 
-// ratios pairs each slice of Mayfly with a slice of the baseline, calls the function of with the seconds
-// per operation in both, and returns the results.
+// ratios returns the ratios of a comparison. It pairs each slice of Mayfly with one of the baseline; the
+// parameter of computes the ratio of a pair from the seconds per operation in both.
 func (d workSliceTimes) ratios(of func(ours, theirs float64) float64) []float64 {
 	pairs := make([]float64, len(d.mayfly))
 	for i := range pairs {
@@ -163,8 +167,8 @@ func (d workSliceTimes) ratios(of func(ours, theirs float64) float64) []float64 
 
 func quotient(ours, theirs float64) float64 { return ours / theirs }
 
-// ratio pairs each slice of Mayfly with a slice of the baseline, calls the function of with the seconds
-// per operation in both, and returns the median of the results.
+// ratio returns the median ratio of a comparison. It pairs each slice of Mayfly with one of the baseline; the
+// parameter of computes the ratio of a pair from the seconds per operation in both.
 func (d workSliceTimes) ratio(of func(ours, theirs float64) float64) float64 {
 	return median(d.ratios(of))
 }

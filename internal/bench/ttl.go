@@ -67,8 +67,8 @@ func (b *Bench) measureChanges(ctx context.Context) (err error) {
 	return nil
 }
 
-// leastChanges is the minimum number of changes, even if they take long, since the 99th percentile needs
-// many samples. It does not apply to runs of less than a second.
+// leastChanges is the minimum number of changes of the default TTL that the benchmark measures, even if they
+// take long, since the 99th percentile needs many samples. It does not apply to runs of less than a second.
 const leastChanges = 200
 
 // changeDefaults alternates changes of the default TTL with Sets of a few hundred bytes in bare Pebble. No

@@ -39,8 +39,9 @@ func (b *Bench) measureWave(ctx context.Context, d *expiringDataset) error {
 	return b.compareDisk(ctx, d, dir, bareDir)
 }
 
-// measureOpenWave opens the copy of the data set in dir and measures the latencies and the memory: see
-// measureWave. When it returns the store is empty and closed.
+// measureOpenWave opens the copy of the data set in dir and lets all its documents expire within one minute
+// of virtual time. It measures the latencies of a reader and a writer before, during and after the minute,
+// and the memory in use. When it returns, the store is empty and closed.
 func (b *Bench) measureOpenWave(ctx context.Context, d *expiringDataset, dir string) (err error) {
 	first := d.epochs[0].at.Add(purgeTTL)
 	db, c, clock, err := b.openExpiring(ctx, first.Add(-epochGap),
@@ -193,8 +194,8 @@ func deleteMissing(dir, from string) (err error) {
 	return errors.Join(here.Error(), there.Error(), batch.Commit(raw.NoSync))
 }
 
-// foregroundClients is one reader of documents that do not expire in measureWave, and one writer of new
-// documents.
+// foregroundClients is the load on the store while the benchmark lets all documents of a data set expire at
+// once: one reader of documents that do not expire, and one writer of new documents.
 type foregroundClients struct {
 	b        *Bench
 	c        *store.Container
@@ -227,8 +228,8 @@ func (f *foregroundClients) windows(ctx context.Context, n int) (all expiryWaveR
 	return all, nil
 }
 
-// window runs the reader and the writer for a slice, each at least once. It records the time of each
-// operation and the memory at the end.
+// window runs the reader and the writer, each at least once, for twice the duration of a slice of the
+// benchmark. It adds to the result to the time of each operation, and the memory in use at the end.
 func (f *foregroundClients) window(ctx context.Context, to *expiryWaveResult) error {
 	ends := f.b.clock.Now().Add(2 * f.b.sliceTime())
 	work := []func() error{
@@ -289,7 +290,7 @@ func (b *Bench) addMemory(then, before *expiryWaveResult) {
 	}
 }
 
-// addRatio adds a Figure whose baseline is not bare Pebble but an earlier value of Mayfly, against: for
+// addRatio adds a Measurement whose baseline is not bare Pebble but an earlier value of Mayfly, against: for
 // example the latency under load and that before it.
 func (b *Bench) addRatio(name string, u measurementUnit, value, against float64,
 	limit *measurementThreshold) {

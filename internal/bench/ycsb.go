@@ -40,7 +40,8 @@ const (
 	ycsbModify // read, then update
 )
 
-// ycsbWorkload is one of the core workloads of the Yahoo! Cloud Serving Benchmark: the share of each kind.
+// ycsbWorkload is one of the core workloads of the Yahoo! Cloud Serving Benchmark: the percentage of each
+// kind of operation, and which documents are read most.
 type ycsbWorkload struct {
 	name   string
 	shares map[ycsbOperationKind]int // of 100
@@ -141,7 +142,8 @@ func (y *ycsb) fill(ctx context.Context, n int) error {
 	return err
 }
 
-// body returns the text of a version of a document.
+// body returns the JSON text of a new version of document d. The text contains the number of the version,
+// which increases with each call.
 func (y *ycsb) body(d document) []byte {
 	y.version++
 	text := d.json()
@@ -223,7 +225,8 @@ func (w ycsbWorkload) choose(x int) ycsbOperationKind {
 	return ycsbModify
 }
 
-// measure compares one workload.
+// measure runs one YCSB workload in the store and the same operations in bare Pebble, and adds the comparison
+// of the two to the report.
 func (y *ycsb) measure(ctx context.Context, w ycsbWorkload) error {
 	y.took, y.spent = nil, resourceUsage{}
 	y.size = min(max(int(y.b.sliceTime()/ycsbSync), 4*ycsbWorkers), 20_000)

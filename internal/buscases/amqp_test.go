@@ -103,7 +103,7 @@ func (p *amqpClient) listenFrames(r *frame.Reader) {
 	}
 }
 
-// hangUp closes the connection without a farewell and waits until the server has ended it.
+// hangUp closes the connection without a close frame, and waits until the server has ended it.
 func (p *amqpClient) hangUp() {
 	p.conn.Close()
 	if p.served != nil {

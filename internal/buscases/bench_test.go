@@ -50,7 +50,9 @@ type caseFixture struct {
 	web      *restClient // that of REST or ATOM, likewise
 }
 
-// connectFunc sets the clients of a caseFixture for one surface, when its queues have been opened.
+// connectFunc connects a caseFixture to its queues by one surface (AMQP, REST or the management API): it
+// replaces the fixture's clients, which call the Go API, by clients of that surface. It is called each time
+// the fixture has opened its queues.
 type connectFunc func(b *caseFixture)
 
 func newCaseFixture(t *testing.T, o queue.Options, fn connectFunc) *caseFixture {
@@ -260,8 +262,8 @@ func texts(list []receivedMessage) string {
 	return strings.Join(words, " ")
 }
 
-// expect receives and locks all available messages, and fails the test unless they are want, in the form
-// of texts.
+// expect receives and locks all available messages of an address and returns them. It fails the test unless
+// their bodies and delivery counts, formatted as one text, equal want.
 func (b *caseFixture) expect(address, want string) []receivedMessage {
 	b.Helper()
 	return b.expectOf(address, queue.PeekLock, 100, want)
@@ -278,13 +280,16 @@ func (b *caseFixture) expectOf(address string, mode queue.ReceiveMode, most int,
 	return list
 }
 
-// locked receives and locks one message, and fails the test unless it is want, in the form of texts.
+// locked receives and locks one message of the entity at address. It fails the test unless the message is
+// want: its body, with +n appended after n failed deliveries.
 func (b *caseFixture) locked(address, want string) receivedMessage {
 	b.Helper()
 	return b.expectOf(address, queue.PeekLock, 1, want)[0]
 }
 
-// shows peeks at the messages of an entity, and fails the test unless they are want, in the form of texts.
+// shows peeks at the messages of the entity at address and returns them. It fails the test unless they are
+// those in want, which lists their bodies in one line, such as "A B+1"; the number after a plus is that of
+// failed deliveries.
 func (b *caseFixture) shows(address, want string) []receivedMessage {
 	b.Helper()
 	list, err := b.look.peek(address)

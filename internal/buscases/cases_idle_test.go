@@ -8,8 +8,9 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// used returns the steps of a case: a queue that deletes itself after 5 idle minutes is used by use at
-// minute 4, and must therefore exist until minute 9.
+// used returns the steps of a case about a queue that deletes itself after 5 idle minutes. The steps call
+// use, which uses the queue, at minute 4. They then check that the queue exists until minute 9, and not any
+// more at minute 9.
 func used(use func(b *caseFixture)) func(b *caseFixture) {
 	return func(b *caseFixture) {
 		b.queue("q", idle(5*minute))
@@ -22,8 +23,9 @@ func used(use func(b *caseFixture)) func(b *caseFixture) {
 	}
 }
 
-// usedBelow returns the steps of a case: a subscription that deletes itself after 5 idle minutes is used
-// by use at minute 4, and must therefore exist until minute 9. s is its path.
+// usedBelow returns the steps of a test case for a subscription that deletes itself after 5 idle minutes. The
+// function use uses it in minute 4; s is its path. The steps check that the subscription exists until minute
+// 9 and is then deleted.
 func usedBelow(use func(b *caseFixture, s string)) func(b *caseFixture) {
 	return func(b *caseFixture) {
 		b.create(entity.Topic, "t")

@@ -15,7 +15,7 @@ import (
 // that is available, even on a busy machine.
 const patience = 2 * sec
 
-// goAPIClient is the surface of the Go API: it calls package queue directly.
+// goAPIClient runs the test cases through the Go API: it calls package queue directly, without a protocol.
 type goAPIClient struct{ b *caseFixture }
 
 func (e *goAPIClient) send(address string, list ...*message.Message) error {

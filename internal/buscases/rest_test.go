@@ -70,8 +70,8 @@ func (w *restClient) do(method, path, body string, headers ...string) (*httptest
 	return res, nil
 }
 
-// refused implements messenger: it compares HTTP statuses, of which the service has one for several error
-// codes.
+// refused reports whether err is the response that the service sends for an error code. It compares HTTP
+// statuses, so it does not distinguish error codes that have the same status.
 func (*restClient) refused(err error, code entity.ErrorCode) bool {
 	e, ok := err.(*statusError)
 	if !ok {
@@ -207,8 +207,8 @@ func (w *restClient) settle(address string, m receivedMessage, s queue.Settlemen
 	return err
 }
 
-// place returns the URL path by which the lock of a message is used. For a message without a lock it is a
-// path at which no lock exists.
+// place returns the URL path of the message's lock in the REST API, by which the message is settled or its
+// lock renewed. If the message has no lock, no lock exists at that path.
 func (w *restClient) place(address string, m receivedMessage) string {
 	if place, _ := m.reference.(string); place != "" {
 		return place

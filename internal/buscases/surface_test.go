@@ -40,7 +40,8 @@ type messenger interface {
 	receive(address string, mode queue.ReceiveMode, most int) ([]receivedMessage, error)
 	settle(address string, m receivedMessage, s queue.Settlement) error
 	renew(address string, m receivedMessage) (time.Time, error)
-	// refused reports whether err is what the surface returns for the error code.
+	// refused reports whether err is the error that this surface (AMQP, REST or another interface for
+	// clients) returns for the given error code of package queue.
 	refused(err error, code entity.ErrorCode) bool
 }
 
@@ -87,8 +88,8 @@ type batchSender interface {
 	batch(address string, list ...*message.Message) error
 }
 
-// receiverStarter is the part of a surface that starts a receiver, which waits for messages until stop is
-// called.
+// receiverStarter is implemented by those surfaces (interfaces for clients, such as AMQP) that can start a
+// receiver, which waits for messages until stop is called.
 type receiverStarter interface {
 	listen(address string) (stop func())
 }

@@ -163,7 +163,8 @@ func exchangeBy(client *http.Client, req *http.Request) (*http.Response, error) 
 	return nil, Refused(req.URL, res, body)
 }
 
-// ServerAddress parses a --url.
+// ServerAddress parses text, the value of the flag --url. It returns a usage error unless it is an http or
+// https URL with a host.
 func ServerAddress(text string) (*url.URL, error) {
 	at, err := url.Parse(text)
 	if err != nil || at.Hostname() == "" || at.Scheme != "http" && at.Scheme != "https" {

@@ -66,7 +66,7 @@ type ContainerDefinition struct {
 	} `json:"partitionKey"`
 }
 
-// Definition reads the container's definition.
+// Definition requests the definition of the container that the flags name from the server.
 func (c *ClientCommandFlags) Definition(ctx context.Context) (answer ContainerDefinition, err error) {
 	req, err := c.Call(ctx, http.MethodGet, ContainerPath, nil)
 	if err != nil {
@@ -152,7 +152,8 @@ func (a *ContainerDefinition) PartitionKeyOf(document json.RawMessage) (json.Raw
 	return append(key, ']'), nil
 }
 
-// PageHeaders holds the headers of a page.
+// PageHeaders holds the values of the response headers of one page of a list: its charge and the continuation
+// token of the next page.
 type PageHeaders struct {
 	Charge       float64 // in request units
 	Continuation string  // of the next page; empty at the end

@@ -65,8 +65,9 @@ func (s *Service) listNothing(c *activeOperation) error {
 	return sendFeed(c, f)
 }
 
-// queryNothing returns the empty result of a query over a feed that is always empty: see listNothing. The
-// query must be valid, and needs the header that allows cross-partition queries, as a query over items does.
+// queryNothing responds to a query over conflicts or attachments, whose feeds are always empty in a store
+// with a single region. It fails if the query is invalid, or if it names neither a partition key nor a
+// partition key range and its headers do not allow a cross-partition query.
 func (s *Service) queryNothing(c *activeOperation) error {
 	f, err := s.emptyFeed(c)
 	if err != nil {

@@ -238,7 +238,7 @@ func appendJSONResult(dst []byte, r batchResult) []byte {
 	return append(dst, '}')
 }
 
-// batchKinds maps the operation names of the JSON form to kinds.
+// batchKinds maps the names of operations in a batch in JSON to the kinds of operations of the store.
 var batchKinds = map[string]store.OperationKind{
 	"Create": store.OperationCreate, "Upsert": store.OperationUpsert, "Read": store.OperationRead,
 	"Replace": store.OperationReplace, "Delete": store.OperationDelete, "Patch": store.OperationPatch,

@@ -81,7 +81,9 @@ func (s *Service) within(c *activeOperation) (p addressedContainer, rid string, 
 	return p, rid, c.admit(p.container)
 }
 
-// container returns the container for a request about something inside it, such as an item: see within.
+// container returns the container for a request about something inside it, such as an item, and sets it as
+// the owner in the response. It fails if the client has cached another rid for the container's name, because
+// the container was deleted and created again.
 func (s *Service) container(c *activeOperation) (*store.Container, error) {
 	p, _, err := s.within(c)
 	return p.container, err
@@ -249,8 +251,8 @@ func (c *activeOperation) sendContainerWith(status int, coll *store.Container, m
 	return c.json(status, body)
 }
 
-// setPosition sets the session token of a response about a container as a whole. It is that of the first
-// range.
+// setPosition sets the session token of a response about a container as a whole. The token has the position
+// of the container's first range.
 func (c *activeOperation) setPosition(coll *store.Container) {
 	id, lsn := coll.Position("")
 	c.out.Version = coll.SessionVersion()
@@ -267,8 +269,8 @@ func (c *activeOperation) setQuota(coll *store.Container) error {
 	return nil
 }
 
-// setScriptQuota sets a container's limits and usage, of items and scripts, in the response. The usage by
-// items is the last one that was computed.
+// setScriptQuota sets, in the response, the limits of a container for items and for the number of scripts,
+// and its present usage of both. The usage by items is the last one that was computed.
 func (c *activeOperation) setScriptQuota(coll *store.Container) {
 	count := func(k store.ResourceKind) string { return strconv.Itoa(len(coll.Resources(k).List())) }
 	c.out.Quota = inspect.Limits + "functions=25;storedProcedures=100;triggers=25;"

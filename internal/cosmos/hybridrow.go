@@ -67,7 +67,8 @@ const (
 	requestTokens    = 13 // a token above this stands for a name of (token - requestTokens) bytes
 )
 
-// Columns of a result in a batch response, as HybridRow: presence bits, and path tokens of sparse columns.
+// The columns of the HybridRow with the result of one operation in a batch response: the presence bits of
+// fixed columns, and the path tokens of sparse columns.
 const (
 	hasStatus = 1 << iota
 	hasSubstatus
@@ -94,7 +95,7 @@ const (
 	typeBinary  = 21
 )
 
-// rowKinds are the operation types of a request.
+// rowKinds maps the operation types of the .NET SDK's binary batch format (HybridRow) to those of the store.
 var rowKinds = map[uint32]store.OperationKind{
 	0: store.OperationCreate, 1: store.OperationPatch, 2: store.OperationRead,
 	4: store.OperationDelete, 5: store.OperationReplace, 20: store.OperationUpsert,
@@ -138,7 +139,7 @@ func parseRowBatch(body []byte) (list []batchOperation, err error) {
 	return list, r.err
 }
 
-// parseRowOperation parses the body row of one operation.
+// parseRowOperation parses the HybridRow of one operation in a batch request.
 func parseRowOperation(row []byte) (w batchOperation, err error) {
 	r := hybridRowReader{rest: row}
 	if schema := r.header(); schema != requestSchema {
@@ -171,7 +172,8 @@ func parseRowOperation(row []byte) (w batchOperation, err error) {
 	return w, r.err
 }
 
-// sparse reads one sparse column into w, or skips it.
+// sparse reads the next sparse (optional) column of a row. It sets the field of w that the column stands for,
+// and skips a column that the server does not use.
 func (r *hybridRowReader) sparse(w *batchOperation) {
 	code, token := r.byte(), r.varuint()
 	if token >= requestTokens {

@@ -111,7 +111,8 @@ func TestWriteRows(t *testing.T) {
 	}
 }
 
-// FuzzRows looks for streams that panic, or fail otherwise than with a 400.
+// FuzzRows parses random bytes as a batch in the HybridRow format. It checks that the parser does not panic,
+// and that every error has status 400.
 func FuzzRows(f *testing.F) {
 	f.Add(hybridrowtest.Bytes(f, hybridrowtest.Segment+hybridrowtest.CreateHead+hybridrowtest.Create))
 	f.Add(hybridrowtest.Record(hybridrowtest.Bytes(f, hybridrowtest.Delete)))

@@ -52,7 +52,8 @@ func (k ResourceKind) keyword() string { return kindNames[k].keyword }
 // so on.
 type OperationType uint8
 
-// The operations. Not every kind supports all of them: see Supports.
+// The operations that a request can perform on a resource or a feed. Not every kind of resource supports all
+// of them: see the function Supports.
 const (
 	OpRead   OperationType = iota // of a feed: lists it
 	OpCreate                      // for a single stored procedure: executes it

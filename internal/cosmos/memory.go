@@ -129,7 +129,8 @@ func (c *activeOperation) readOnce(run func() error) error {
 	}
 }
 
-// enterScarce waits until a read may run while memory is scarce. It returns nil if the call ends first.
+// enterScarce waits for permission to run a read while memory is scarce, since only a few reads may then run
+// at a time. The caller must call leave after the read. leave is nil if the request ends first.
 func (c *activeOperation) enterScarce() (leave func()) {
 	select {
 	case c.srv.scarce <- struct{}{}:
@@ -139,8 +140,8 @@ func (c *activeOperation) enterScarce() (leave func()) {
 	}
 }
 
-// holdAnswer reserves the memory of the finished response. Only reads fail if there is not enough memory: a
-// write has already happened, so its response is sent with or without a reservation.
+// holdAnswer reserves memory for the finished response, which counts against the budget of all requests. If
+// there is not enough memory, a read fails; a write has already happened, so its response is sent anyway.
 func (c *activeOperation) holdAnswer() error {
 	if len(c.out.Body) <= smallAnswer && c.out.reserved == 0 {
 		return nil

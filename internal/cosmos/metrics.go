@@ -68,7 +68,8 @@ func (c *activeOperation) setIndexUse(use query.UsedAndPotentialIndexes) {
 	}
 }
 
-// impact is the score of each index in the list. Indexes with a low impact are not listed.
+// impact is the score of each index in the index metrics of a response. Indexes with a low impact are not
+// listed.
 const impact = "High"
 
 // indexUseV1 returns version 1 of the index metrics.

@@ -3,7 +3,7 @@ package cosmos
 // The names of operations follow OpenTelemetry's conventions for Cosmos DB
 // (https://opentelemetry.io/docs/specs/semconv/database/cosmosdb/): create_item, query_items, execute_batch.
 
-// telemetryNouns holds the names of the kinds in telemetry, singular and plural.
+// telemetryNouns holds the names that the kinds of resources have in telemetry, singular and plural.
 var telemetryNouns = [kindCount][2]string{
 	KindAccount: {"database_account", "database_accounts"}, KindDatabase: {"database", "databases"},
 	KindContainer: {"container", "containers"}, KindItem: {"item", "items"},
@@ -39,9 +39,9 @@ func (r *Request) TelemetryName() string {
 	return telemetryNames[r.Kind].by[r.Operation]
 }
 
-// operationNames holds the telemetry names of the operations on one kind of resource, by operation, such as
-// create_item; list is the name of reading the feed. TelemetryName has the names that do not consist of a
-// verb and the kind, such as execute_batch.
+// operationNames holds the names in telemetry of the operations on one kind of resource: by has those of
+// single operations, such as create_item, and list that of reading all resources of the kind. A name that is
+// not made of a verb and a kind, such as execute_batch, comes from TelemetryName.
 type operationNames struct {
 	by   [opCount]string
 	list string

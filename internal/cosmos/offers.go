@@ -35,7 +35,8 @@ func (s *Service) readOffer(c *activeOperation) error {
 	return c.sendOffer(o)
 }
 
-// replaceOffer changes a throughput. The body is the complete modified offer. Its identity is checked first.
+// replaceOffer changes the throughput of a container or database. The body of the request is the complete
+// modified offer; its id or _rid must be that of the offer in the path.
 func (s *Service) replaceOffer(c *activeOperation) error {
 	body, err := decodeObject(c.req.Body)
 	if err != nil {

@@ -36,11 +36,12 @@ const (
 	largestBytes = smallBuffer<<bufferSizes + bufferRoom // larger buffers are not kept
 )
 
-// largeBuffers are the pools of buffers with the capacities smallBuffer<<1+bufferRoom and so on.
+// largeBuffers are pools of buffers, one pool for each capacity: smallBuffer doubled once, twice and so on,
+// plus bufferRoom.
 var largeBuffers [bufferSizes]sync.Pool
 
-// largeClass returns the index in largeBuffers of the smallest buffers of at least n bytes, and their
-// capacity.
+// largeClass returns the size class of a large buffer for n bytes: the index in largeBuffers of the pool with
+// the smallest buffers that are large enough, and the capacity of these buffers in bytes.
 func largeClass(n int) (class, capacity int) {
 	for capacity = smallBuffer<<1 + bufferRoom; capacity < n; capacity = smallBuffer<<(class+1) + bufferRoom {
 		class++

@@ -45,8 +45,8 @@ const MaxIDs = 4
 type ResourceAddress struct {
 	IDs [MaxIDs]string // outermost first
 	N   int            // number of ids
-	// ByRID reports whether the ids are rids, or may be names because the database's name has the form of a
-	// rid: see Service.database.
+	// ByRID reports whether the ids look like rids. They may still be names, because a database can have a
+	// name in the form of a rid.
 	ByRID bool
 }
 

@@ -70,7 +70,8 @@ func (s *Service) resources(c *activeOperation) (p resourceParent, err error) {
 	return p, fault.Owner(err)
 }
 
-// named returns the resource with this name or rid, depending on the path.
+// named returns the child resource with the given id. If the request's path consists of resource ids, id is
+// the child's resource id (rid), otherwise its name.
 func (p resourceParent) named(id string) (store.UserOrScriptResource, error) {
 	if p.byRID {
 		return p.ReadByRID(id)

@@ -73,7 +73,8 @@ func decodeArguments(body []byte) (args []jsondoc.Value, err error) {
 	return nil, BadRequest("The arguments of a stored procedure must be a JSON array.")
 }
 
-// maxArguments is the maximum number of arguments of an object with a member length.
+// maxArguments is the maximum number of arguments of a stored procedure if a client sends them not as an
+// array but as an object with the members "length", "0", "1" and so on.
 const maxArguments = 1 << 16
 
 // argumentsOf returns the values of the members "0", "1" and so on of an object, as many as its member

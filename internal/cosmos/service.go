@@ -44,7 +44,7 @@ type Service struct {
 	scarce chan struct{} // semaphore of item reads while memory is scarce
 }
 
-// New makes a service.
+// New returns a Service, which runs the operations of Cosmos DB over the store o.DB.
 func New(o Options) *Service {
 	return &Service{opt: o, db: o.DB, log: o.Logger, memory: o.DB.Memory(),
 		scarce: make(chan struct{}, scarceReads)}
@@ -67,7 +67,7 @@ type activeOperation struct {
 var calls = sync.Pool{New: func() any { return new(activeOperation) }}
 
 // Serve runs a request and fills in its response, also on failure. The caller must release the response.
-// Serve refuses a request that exceeds its grant.
+// Serve refuses a request that is not allowed by the client's resource token (Request.Grant).
 func (s *Service) Serve(ctx context.Context, req *Request, out *Answer) {
 	c := s.begin(ctx, req, out)
 	defer c.end()

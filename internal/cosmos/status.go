@@ -30,7 +30,8 @@ const (
 const (
 	SubstatusPartitionKeyMismatch = 1001
 	SubstatusSessionNotAvailable  = 1002 // with status 404
-	// with status 410: the name that the client has cached now belongs to another container
+	// SubstatusNameStale, with status 410, means that the container's name, which the client has cached, now
+	// belongs to another container.
 	SubstatusNameStale      = 1000
 	SubstatusRangeGone      = 1002 // with status 410
 	SubstatusOwnerNotFound  = 1003
@@ -40,7 +41,7 @@ const (
 	SubstatusThrottled      = 3200
 )
 
-// codeNames are the values of the member "code" in an error's body.
+// codeNames maps HTTP statuses to the values of the member "code" in an error's body.
 var codeNames = map[int]string{
 	StatusBadRequest: "BadRequest", StatusUnauthorized: "Unauthorized", StatusForbidden: "Forbidden",
 	StatusNotFound: "NotFound", StatusMethodNotAllowed: "MethodNotAllowed", StatusRequestTimeout: "RequestTimeout",

@@ -88,8 +88,8 @@ func NewResourceTokens(key []byte) *ResourceTokenIssuer {
 	return t
 }
 
-// seal returns the MAC of a token's payload, in base64. The prefix "token" distinguishes it from signatures
-// of requests.
+// seal returns a MAC (message authentication code) of a token's payload, in base64. The signed text begins
+// with "token", so that the MAC can never equal the signature of a request.
 func (t *ResourceTokenIssuer) seal(payload string) string {
 	mac := t.macs.Get().(hash.Hash)
 	defer t.macs.Put(mac)

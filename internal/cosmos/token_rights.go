@@ -15,7 +15,8 @@ type requiredRight uint8
 const (
 	needMaster requiredRight = iota
 	needToken                // any valid token
-	// a token for the container or anything in it, since clients first read the container's settings
+	// needNear needs a token for the container or for anything in it, since clients read the container's
+	// settings before anything else
 	needNear
 	needRead     // mode Read or All, for the container or the resource itself
 	needWrite    // mode All, for the container or the resource itself
@@ -23,8 +24,9 @@ const (
 	needWriteAll // mode All, for the container
 )
 
-// needs maps each kind and operation to the right that it requires, in the same way as handlers. Operations
-// that are not listed, such as replacing the container or its offer, are refused in both modes of a token.
+// needs maps each kind of resource and each operation, on a feed or on a single resource, to the right that a
+// resource token must have. Operations that are not listed, such as replacing the container or its offer,
+// need the master key: every resource token is refused.
 var needs = [kindCount]struct{ feed, single [opCount]requiredRight }{
 	KindAccount:   {single: [opCount]requiredRight{OpRead: needToken}},
 	KindContainer: {single: [opCount]requiredRight{OpRead: needNear}},
@@ -149,8 +151,8 @@ func (s *Service) permitInside(c *activeOperation, p addressedContainer, g *Toke
 	return nil
 }
 
-// childType returns the keyword of the resource in a container that a request addresses. For an attachment
-// it is that of the item.
+// childType returns the path segment, such as "docs", that stands for the kind of the resource in a container
+// that the request addresses. For an attachment it is that of the item.
 func (c *activeOperation) childType() string {
 	if c.req.Kind == KindAttachment {
 		return "docs"

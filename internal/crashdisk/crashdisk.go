@@ -11,7 +11,8 @@ import (
 // with CrashClone. It is safe for concurrent use.
 type Disk struct {
 	*vfs.MemFS
-	// held for writing by CrashClone, and for reading by operations that have more than one step
+	// whole makes CrashClone copy a consistent state: CrashClone holds it for writing, and operations that
+	// consist of several steps hold it for reading.
 	whole sync.RWMutex
 }
 

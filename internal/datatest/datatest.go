@@ -17,7 +17,7 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "replace the expected outputs in the golden files that are run")
 
-// A Case is one command in a test file, with its arguments and its input.
+// TestFileCommand is one command in a test file, with its arguments and its input.
 type TestFileCommand struct {
 	Cmd   string
 	Args  []string          // positional arguments
@@ -114,8 +114,8 @@ func (c *TestFileCommand) report(got string) string {
 		c.Pos, c.Cmd, cmp.Diff(lines(c.expected), lines(got)))
 }
 
-// print writes the output got after the line of dashes of c. It uses doubled lines of dashes if got contains
-// blank lines.
+// print writes got, the output of the command c, after the line of dashes that ends c's input. If got
+// contains blank lines, it is enclosed in doubled lines of dashes.
 func (c *TestFileCommand) print(w *strings.Builder, got string) error {
 	const double = fence + "\n" + fence + "\n"
 	if !strings.Contains("\n"+got, "\n\n") && !strings.HasPrefix(got, fence+"\n") {
@@ -129,7 +129,7 @@ func (c *TestFileCommand) print(w *strings.Builder, got string) error {
 	return nil
 }
 
-// Fatalf ends the test with a message that begins with the position of the case.
+// Fatalf ends the test with a message that begins with the position of the command in its file.
 func (c *TestFileCommand) Fatalf(format string, args ...any) {
 	c.t.Helper()
 	c.t.Fatalf("%s: %s: %s", c.Pos, c.Cmd, fmt.Sprintf(format, args...))

@@ -198,7 +198,8 @@ func (t *restrictedTransport) RoundTrip(r *http.Request) (*http.Response, error)
 	return t.proxied.RoundTrip(r)
 }
 
-// CloseIdleConnections is called by http.Client.CloseIdleConnections.
+// CloseIdleConnections closes the unused connections, both direct ones and those to the proxy.
+// http.Client.CloseIdleConnections calls it.
 func (t *restrictedTransport) CloseIdleConnections() {
 	t.direct.CloseIdleConnections()
 	t.proxied.CloseIdleConnections()

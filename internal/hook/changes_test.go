@@ -70,7 +70,8 @@ func (g *deliveryFixture) messages(path string, n int) (ids []string) {
 	return ids
 }
 
-// kept waits until the stored position of a subscription to changes is at the end of the change feed.
+// kept waits until the position that is stored for the given subscription to changes is at the end of the
+// change feed: everything was delivered.
 func (g *deliveryFixture) kept(name string) {
 	g.t.Helper()
 	for {
@@ -105,7 +106,8 @@ func TestChangesToAQueue(t *testing.T) {
 	}
 }
 
-// TestChangesForDeletedQueue checks that changes for a deleted queue are sent when the queue exists again.
+// TestChangesForDeletedQueue checks a container that sends its changed documents to a queue: if the queue was
+// deleted, the delivery fails, and is repeated once the queue exists again.
 func TestChangesForDeletedQueue(t *testing.T) {
 	g := newDeliveryFixture(t)
 	g.entity(entity.Queue, "news", entity.Properties{})

@@ -58,7 +58,8 @@ type Deliverer struct {
 	workers map[store.EventDestination]*deliveryWorker
 }
 
-// Open starts a Deliverer. Close must be called before the store is closed.
+// Open starts a Deliverer, which sends the expiry events and changes of a store's containers to webhooks and
+// queues. Close must be called before the store is closed.
 func Open(o Options) *Deliverer {
 	if o.Wall == nil {
 		o.Wall = ttl.SystemClock{}

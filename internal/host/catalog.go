@@ -70,8 +70,8 @@ type catalogHeader struct {
 	Highest uint64 `json:"highest,omitempty"`
 	// First is the number that fresh data began with, if Options.FirstNumber is set.
 	First uint32 `json:"first,omitempty"`
-	// Floor is higher than every number that may have been used in the data that these data have replaced;
-	// 0: there were none.
+	// Floor is higher than every number that a database, container or queue may have had in earlier data that
+	// a restore or a start in memory has replaced by these data; 0: there were no earlier data.
 	Floor uint32 `json:"floor,omitempty"`
 	// Incoming is the folder or database from which the data are being migrated, until the migration is
 	// complete; "" otherwise.
@@ -116,9 +116,9 @@ func (c *DefinitionCatalog) Unlock() { c.lock.Unlock() }
 // holds the lock.
 func (c *DefinitionCatalog) Highest() uint64 { return c.head.Highest }
 
-// Floor returns a number above all numbers that databases, containers or queues may have had in earlier
-// data which these data replaced, by a restore or because earlier data in memory ended with the process.
-// It returns 0 if there were no earlier data. The caller holds the lock.
+// Floor returns a number above the numbers of all databases, containers and queues in the data that these
+// data have replaced: by a restore, or by a new start of a server whose data are in memory. It returns 0 if
+// no data were replaced. The caller holds the lock.
 func (c *DefinitionCatalog) Floor() uint32 { return c.head.Floor }
 
 // BegunAbove reports whether the numbers that the catalog gives to databases, containers and queues began
@@ -226,8 +226,9 @@ func (t *CatalogTxn) RecordNumber(n uint32) {
 	}
 }
 
-// Change runs fn in one transaction over the catalog's scope and the given ones. The caller holds the lock.
-// fn may run more than once. The error is the engine's, that of fn, or ErrCatalogMoved.
+// Change runs fn in one transaction over the catalog's scope and the given scopes. fn may run more than once.
+// Change returns the error of the engine or of fn, or ErrCatalogMoved if another host has changed the catalog
+// since the caller took the catalog's lock, which it still holds.
 func (c *DefinitionCatalog) Change(ctx context.Context, fn func(t *CatalogTxn) error,
 	scopes ...[]byte) error {
 	var t CatalogTxn
@@ -347,7 +348,7 @@ func setClock(t engine.Txn, number uint32, s ttl.VirtualClockState) error {
 // number in the catalog.
 func dropClock(t engine.Txn, number uint32) { t.Delete(clockKey(number)) }
 
-// SetRecord writes a record of the catalog.
+// SetRecord encodes rec, a record of the catalog, as JSON and sets it under key in the transaction.
 func SetRecord(t engine.Txn, key []byte, rec any) error {
 	raw, err := json.Marshal(rec)
 	if err != nil {

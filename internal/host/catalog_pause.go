@@ -83,8 +83,9 @@ func (in *EngineInstance) followPauses(r engine.Reader) error {
 	return err
 }
 
-// endPauses resumes purging where it was paused at a server for which ended returns true: it deletes the
-// records. The caller holds the catalog's lock, or is the only user of the instance.
+// endPauses deletes the stored pauses of purging whose servers have ended, so that purging continues there:
+// ended reports whether the server that has set a pause has. The caller holds the catalog's lock, or is the
+// only user of the instance.
 func (in *EngineInstance) endPauses(ctx context.Context, ended func(owner string) bool) error {
 	var found, left []uint32
 	read := func(r engine.Reader) error {

@@ -29,8 +29,8 @@ type NonDecreasingClock struct {
 	of     string // name of the owner, for errors; empty for the server's clock
 	base   ttl.Clock
 	own    atomic.Bool // independent of the server's clock
-	// The last second and the last millisecond that the clock has returned; nil: none. Each change stores a
-	// new pointer: see Seconds.
+	// floor is the last second and millis the last millisecond that the clock has returned; nil: none. Each
+	// change stores a new pointer, so that CompareAndSwap detects any change in between.
 	floor  atomic.Pointer[int64]
 	millis atomic.Pointer[int64]
 }
@@ -53,9 +53,9 @@ func (c *NonDecreasingClock) Seconds() int64 {
 	}
 }
 
-// Millis returns the current time in milliseconds since 1970. It is never before the second that Seconds
-// returns. While setBack moves the clock back, it replaces the lower bound of seconds first, so that Millis
-// does not store a lower bound computed from the old one.
+// Millis returns the current time in milliseconds since 1970. It never decreases, and it is never before the
+// second that Seconds returns, except that setBack moves both back. setBack replaces the lower bound of the
+// seconds first, so that Millis does not store a lower bound computed from the old one.
 func (c *NonDecreasingClock) Millis() int64 {
 	for {
 		floor := c.millis.Load()

@@ -67,7 +67,8 @@ func (in *EngineInstance) SetClock(ctx context.Context,
 	return v.State(), nil
 }
 
-// followers returns the clocks of groups that follow the server's.
+// followers returns the clocks that follow the server's clock. Each is the clock of a group of data, such as
+// a database, that has no clock of its own.
 func (in *EngineInstance) followers() (list []*NonDecreasingClock) {
 	for _, r := range in.tenants {
 		if r.ClockObserver != nil {

@@ -23,8 +23,8 @@ type databaseClock struct {
 	at   time.Time // the time of wall when told was received, or later
 }
 
-// drift is the reciprocal of the part of the passed time that the clock leaves out (one thousandth),
-// because a machine's clock may be faster than the database's.
+// drift determines by how much the clock is slowed down: it leaves out the part 1/drift, one thousandth, of
+// the passed time, because a machine's clock may be faster than the database's.
 const drift = 1000
 
 // Now returns the time of the clock. Before the first response of the database it returns this machine's

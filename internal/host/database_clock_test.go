@@ -8,8 +8,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TestOneClockForDataAndWall: with the time of a database, one clock cannot be both the data clock and the
-// clock for real time, because it would be computed from itself.
+// TestOneClockForDataAndWall checks that host.Open fails if Options.Clock and Options.Wall are the same clock
+// and the engine has the time of a database. The clock of the data is then computed from Wall, so it would be
+// computed from itself.
 func TestOneClockForDataAndWall(t *testing.T) {
 	f := newTestCluster(t)
 	other := f.server(host.Options{})

@@ -31,7 +31,7 @@ const (
 	SnapshotName                     // not a name for a snapshot
 	NoSnapshots                      // the engine does not support snapshots
 	NewerFormat                      // the data were written by a newer release
-	// the data were written by an older release, in a format that this one does not read
+	// OlderFormat: the data were written by an older release, in a format that this one does not read.
 	OlderFormat
 	Incomplete // a migration into the store has not finished
 	Moved      // the store was migrated to another place

@@ -45,8 +45,8 @@ type ExpiredItemSinkTx interface {
 	// Scopes returns the scopes that a transaction needs to store the items. r reads the state before the
 	// transaction.
 	Scopes(r engine.Reader, items []ExpiredItem) ([][]byte, error)
-	// Begin starts the sink's part in a transaction over these scopes, or restarts it if the transaction runs
-	// again.
+	// Begin starts the sink's part of the transaction t, which has the scopes that Scopes has returned. It is
+	// called again if the transaction runs again.
 	Begin(t engine.Txn)
 	// Take stores one item. If the item needs a scope that the transaction does not have, Take stores nothing
 	// and returns false: the remaining items need another transaction, for which Scopes is called again. An
@@ -54,8 +54,8 @@ type ExpiredItemSinkTx interface {
 	Take(item ExpiredItem) (taken bool, err error)
 	// Finish ends the sink's part: no more items follow in this transaction.
 	Finish()
-	// Leave releases the locks; committed reports whether the items that were taken are stored. It is called
-	// once.
+	// Leave releases the locks that Enter has taken. committed is true if the transaction was committed, so
+	// that the items passed to Take are stored in the sink. It is called once.
 	Leave(committed bool)
 }
 

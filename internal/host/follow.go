@@ -29,7 +29,8 @@ type remoteChangeWatcher struct {
 	nudge chan struct{} // signal: a caller begins to wait, or the catalog may have changed; capacity 1
 
 	mu sync.Mutex // guards awaited
-	// awaited maps each scope for which the notifier was asked to the time of the call, by Options.Wall.
+	// awaited maps each scope for which the watcher has asked the engine to be notified of commits by other
+	// servers to the time at which it asked, by Options.Wall.
 	awaited map[string]time.Time
 }
 

@@ -150,11 +150,14 @@ func (g *CancelableRWLock) Stamp(ctx context.Context) (at uint64, err error) {
 	}
 }
 
-// Unchanged reports whether the gate has not been shut since Stamp.
+// Unchanged ends an optimistic read, which Stamp has begun and which needs no lock. It reports whether nobody
+// has held the gate exclusively since the call of Stamp that returned at, so that what was read is
+// consistent.
 func (g *CancelableRWLock) Unchanged(at uint64) bool { return g.stamp.Load() == at }
 
-// State returns the number of goroutines that hold the gate shared, minus gateClosed while the gate is held
-// exclusively or a caller of Shut waits, and the number that Stamp returns.
+// State returns the lock's two counters. inside is the number of goroutines that hold the lock shared, minus
+// gateClosed while it is held exclusively or a caller of Shut waits. turns is the stamp for optimistic reads,
+// as returned by Stamp; State does not wait for it.
 func (g *CancelableRWLock) State() (inside int64, turns uint64) {
 	return g.inside.Load(), g.stamp.Load()
 }

@@ -19,8 +19,9 @@ type Options struct {
 	// time of a database (engine.ClockReporter), this time replaces the system's clock, also as the base of a
 	// *ttl.VirtualClock.
 	Clock ttl.Clock
-	// Wall is the clock for real time, by which leases, timeouts and pauses are measured. Nil is the
-	// system's clock. If the engine has the time of a database, Wall must not be the same clock as Clock.
+	// Wall is the clock for real time, by which leases, timeouts and pauses are measured. Nil means the
+	// system's clock. With an engine that reports the time of its database (engine.ClockReporter), the time
+	// of the data is computed from Wall, so Wall and Clock must not be the same clock.
 	Wall ttl.Clock
 	// Logger receives warnings and errors of background work; nil discards them.
 	Logger *slog.Logger

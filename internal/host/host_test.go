@@ -54,8 +54,8 @@ func TestRestart(t *testing.T) {
 	w.expect(nil, []string{"one"})
 }
 
-// TestRestore checks that Restore replaces all data by those of the snapshot, and that the numbers which
-// each tenant issues afterwards are higher than all that it issued before.
+// TestRestore checks that Restore replaces all data by those of the snapshot, and that the numbers issued
+// afterwards are higher than all that were issued before, for each tenant (kind of data) of the host.
 func TestRestore(t *testing.T) {
 	testdisk.Pebble(t, "snapshots")
 	w := newTestHost(t, host.Options{ManualReaper: true})
@@ -124,8 +124,8 @@ func TestNumbers(t *testing.T) {
 	}))
 }
 
-// TestRestoreThatFails makes a tenant fail while a restore opens it in the restored data. The restore must
-// fail, and the data and the clock must be as before.
+// TestRestoreThatFails makes a tenant (one of the stores on the host's engine) fail while a restore opens it
+// in the restored data. The restore must fail, and the data and the clock must be as before.
 func TestRestoreThatFails(t *testing.T) {
 	testdisk.Pebble(t, "snapshots")
 	w := newTestHost(t, host.Options{ManualReaper: true})

@@ -209,8 +209,8 @@ func (l *BackgroundWorkLease) run(ctx context.Context, fn func(context.Context))
 	cancel()
 }
 
-// names returns the names of the leases that callers of this server request (wanted), and of those that they
-// have released and that must be given back (given). Both are sorted. The caller holds mu.
+// names returns the names of the leases on shared work that this server wants because a caller uses them, and
+// of those that it must give back because no caller does any more. Both are sorted. The caller holds mu.
 func (m *serverMembership) names() (wanted, given []string) {
 	for name, l := range m.leases {
 		if l.users > 0 {

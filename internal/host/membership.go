@@ -149,8 +149,9 @@ func (m *serverMembership) loop() {
 	}
 }
 
-// renewed is called after a renewal. It records the names of the leases that this server holds until the
-// given time, and the number of running servers. The caller holds m.turn.
+// renewed records the result of a renewal of this server's leases: the names of those that it holds until the
+// given time (held), and the number of running servers. Leases that are not renewed by then end. The caller
+// holds m.turn.
 func (m *serverMembership) renewed(until time.Time, held map[string]bool, count int) {
 	m.setLeases(until, held, count)
 	// Not under m.mu: if the moment has passed on a virtual clock, AfterFunc calls lapsed itself.

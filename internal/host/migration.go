@@ -117,8 +117,8 @@ func EndMigration(ctx context.Context, source, target engine.Engine, name string
 	return err
 }
 
-// Reopen makes it possible again to open data that have been migrated. They do not contain what has been
-// written to the migrated data since.
+// Reopen makes it possible again to open the source of a migration, after its data were migrated to a target.
+// The source does not contain what has been written to the target since.
 func Reopen(ctx context.Context, source engine.Engine) error {
 	_, err := source.Update(ctx, [][]byte{CatalogScope()}, func(t engine.Txn) error {
 		h, _, err := readHead(t)

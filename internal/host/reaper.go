@@ -86,7 +86,7 @@ func (s *allTenantsSweeper) Sweep(ctx context.Context, r ttl.SweepRange, limit i
 	return s.in.tenants[r.Tenant].Sweep.Sweep(ctx, r, limit)
 }
 
-// Clock returns the clock by which a range expires.
+// Clock returns the clock that determines when the items of a range expire; nil is the reaper's own clock.
 func (s *allTenantsSweeper) Clock(r ttl.SweepRange) ttl.Clock {
 	if r == unlisted(r.Tenant) {
 		return nil
@@ -102,8 +102,9 @@ func (in *EngineInstance) SweepNow(ctx context.Context) (purged int, err error) 
 	return in.reaper.SweepNow(context.WithValue(ctx, onDemandSweepContextKey{}, true))
 }
 
-// SweepAll purges everything that has expired by now, also items whose purge is paused or delayed (see Held).
-// Result and errors are those of SweepNow.
+// SweepAll purges everything that has expired by now, also items whose purge is paused or delayed. It returns
+// the number of purged items. The error is engine.ErrClosed, ttl.ErrReaperClosed, that of ctx, or the
+// tenants' errors, joined.
 func (in *EngineInstance) SweepAll(ctx context.Context) (purged int, err error) {
 	return in.SweepNow(context.WithValue(ctx, ignorePausesContextKey{}, true))
 }

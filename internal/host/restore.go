@@ -88,8 +88,8 @@ func (h *Host) replace(
 	return next, nil
 }
 
-// highest returns the highest LSN that a client can have received from any of the scopes, or from a dropped
-// scope. The caller holds the catalog's lock.
+// highest returns the highest LSN that a client can have received from one of the engine scopes, which are
+// key prefixes with a sequence of LSNs each, or from a dropped scope. The caller holds the catalog's lock.
 func (in *EngineInstance) highest(scopes [][]byte) uint64 {
 	high := in.catalog.head.Highest
 	for _, scope := range scopes {

@@ -114,8 +114,8 @@ func (w *hostOnTestDisk) set(t time.Time) error {
 	return err
 }
 
-// expect fails the test unless the readable test items are exactly alive, and the stored ones, including
-// expired items that are not purged, exactly stored.
+// expect fails the test unless reads return exactly the test items alive, and exactly the items stored are on
+// disk. stored includes expired items that have not been purged.
 func (w *hostOnTestDisk) expect(alive, stored []string) {
 	w.t.Helper()
 	got, err := w.books.Texts(w.t.Context(), "book")
@@ -144,7 +144,8 @@ func (o *emptyTenant) Open(context.Context, *host.EngineInstance) (host.OpenedTe
 	return o.r, nil
 }
 
-// with returns a tenant without data whose state in each instance is r.
+// with returns a host.Tenant without data, whose Open always returns r. A tenant is a component that keeps
+// its data in the host's engine.
 func with(r host.OpenedTenant) host.Tenant {
 	return &emptyTenant{claim: host.TenantKeySpace{Name: "other", Kinds: "q", First: 1, Last: 1}, r: r}
 }

@@ -193,9 +193,9 @@ func Adopt(ctx context.Context, e engine.Engine, tenants ...Tenant) error {
 	return err
 }
 
-// adopt upgrades the data of a freshly opened engine and makes them a new incarnation. old is the first
-// record of the data that they replace: the catalog issues no number below old.Next, and no scope issues an
-// LSN up to old.Highest. adopt returns the format that the data had.
+// adopt upgrades the data of a freshly opened engine and gives them a new incarnation, the random number that
+// identifies the data of an instance. old is the header of the catalog that they replace: no catalog number
+// below old.Next and no LSN up to old.Highest is issued again. adopt returns the format that the data had.
 func adopt(ctx context.Context, e engine.Engine, o Options, tenants []Tenant, old catalogHeader) (int, error) {
 	incarnation, err := newIncarnation()
 	if err != nil {

@@ -20,23 +20,22 @@ type SweepPassPosition struct {
 	retryAt       int64 // the first moment at which a skipped entry may be purged; 0: none
 }
 
-// IsPast reports whether the reaper's pass over the index may already have gone past the moment at, so
-// that it does not find an entry that was just written there. If so, the writer must set a flag that makes
-// the next step restart the pass. A writer calls IsPast once its commit is visible: a step whose View is
-// older than the commit has called Announce before, and a step with a later View finds the entry.
+// IsPast reports whether the reaper's pass over the index may already have gone past the time at, so that it
+// would not find an entry that was just written there. If so, the writer must set a flag that makes the next
+// step of the pass start again. A writer calls IsPast after its commit. Each step of the pass announces its
+// cutoff before it reads, so either the step sees the entry, or IsPast sees the cutoff.
 func (p *SweepPassPosition) IsPast(at int64) bool { return at <= p.reach.Load() || at < p.at.Load() }
 
-// Restart makes the reaper's pass over the index continue at a moment; 0 is the lowest entry. No step of the
-// pass may be running. Restart also withdraws the cutoff that Announce has published, since the position now
-// says how far the pass has come.
+// Restart makes the reaper's pass over its index of deadlines continue at a moment; 0 is the lowest entry. It
+// also withdraws the moment that Announce has published. It must not be called while a step of the pass runs.
 func (p *SweepPassPosition) Restart(at int64) {
 	p.at.Store(at)
 	p.reach.Store(-1)
 	p.id, p.lowestSkipped, p.retryAt = 0, 0, 0
 }
 
-// Survived records that the item of a due entry is live after all and was not purged, so that the pass skips
-// the entry. at is the entry's moment.
+// Survived records that the pass of the reaper over the index has skipped a due entry, because its item
+// turned out to be live. at is the entry's time. The next pass begins at the lowest skipped entry.
 func (p *SweepPassPosition) Survived(at int64) {
 	if p.lowestSkipped == 0 || at < p.lowestSkipped {
 		p.lowestSkipped = at
@@ -52,8 +51,9 @@ func (p *SweepPassPosition) holdBack(at, until int64) {
 	}
 }
 
-// end is called when a pass has reached the cutoff. The next pass begins after it, or at the lowest entry
-// that this pass has skipped.
+// end records that the reaper's pass over its index of deadlines has reached the moment cutoff. The next pass
+// begins after the cutoff, or at the lowest entry that this pass has skipped because it could not be purged
+// yet.
 func (p *SweepPassPosition) end(cutoff int64) {
 	if p.lowestSkipped > 0 {
 		cutoff = min(cutoff, p.lowestSkipped-1)
@@ -85,7 +85,8 @@ const (
 // Take returns the action that purges an entry of a deadline index.
 func Take() SweepEntryAction { return SweepEntryAction{} }
 
-// Wait returns the action that skips an entry of a deadline index, because it may not be purged before until.
+// Wait returns the action of the reaper that skips an entry of a deadline index, because the item of the
+// entry must not be purged before the moment until.
 func Wait(until int64) SweepEntryAction { return SweepEntryAction{actionWait, until} }
 
 // AllWait returns the action for an entry of a deadline index if neither it nor any later entry may be purged
@@ -107,8 +108,9 @@ type SweepPassStep struct {
 	seen   bool  // ahead has been set
 }
 
-// Announce publishes the step's cutoff, up to which the step will read, for writers that call IsPast. It must
-// be called before the view is opened.
+// Announce publishes up to which moment a step of the reaper will read its index of deadlines (Cutoff). A
+// writer of an entry up to that moment then learns from IsPast that the step may miss the entry. Announce
+// must be called before the step opens its view of the engine.
 func (s *SweepPassStep) Announce() { s.Pass.reach.Store(s.Cutoff) }
 
 // Walk appends the due entries to found until it holds limit of them. For each entry, judge returns whether
@@ -159,8 +161,8 @@ func (s *SweepPassStep) Walk(r engine.Reader, found []DeadlineIndexEntry, limit 
 	return found, it.Close()
 }
 
-// Stopped reports whether Walk has ended before the step's cutoff, because it has found as many entries as
-// its limit.
+// Stopped reports whether the step's Walk over the deadline index has ended before the last entry that is
+// due, because it had found as many entries as its limit allows.
 func (s *SweepPassStep) Stopped() bool { return s.more }
 
 // Ahead returns the moment of the first entry of the deadline index after the step's cutoff, or Never if
@@ -172,10 +174,10 @@ func (s *SweepPassStep) Ahead(r engine.Reader) (int64, error) {
 	return FirstAfter(r, s.Prefix, s.Cutoff)
 }
 
-// Finish moves the position of the pass past the entries that Walk has visited. Entries that Walk has
-// returned but whose items are live must have been recorded by Pass.Survived before. more reports that Walk
-// stopped at its limit, before the cutoff. If the pass has ended, again is the moment at which the first of
-// the skipped entries may be purged; it is Never if none was skipped or more is true.
+// Finish ends the step. more reports that Walk has stopped at its limit, so that the next step continues the
+// pass; again is then Never. Otherwise the pass ends too, and again is the moment at which the first of the
+// skipped entries may be purged; Never: none was skipped. Before Finish, Pass.Survived must have been called
+// for the entries that Walk has returned but whose items are live.
 func (s *SweepPassStep) Finish() (more bool, again int64) {
 	again = Never
 	if s.walked && !s.more {

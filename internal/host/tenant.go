@@ -68,8 +68,8 @@ type TenantLifecycleCallbacks interface {
 	// Recover finishes what a crash interrupted. All tenants are open, no background work runs, and the
 	// clocks have been checked.
 	Recover(ctx context.Context) error
-	// Start starts background work. The reaper runs. From now on the instance is the host's, and callers may
-	// use it.
+	// Start starts the tenant's background work, after all tenants have been opened. The reaper already runs.
+	// After Start the host passes the tenant to callers.
 	Start()
 	// Stop stops the background work and waits for it. The engine is still open and the reaper runs. Stop
 	// describes what it waits for by EngineInstance.Closing. Tenants are stopped in the opposite order of
@@ -91,12 +91,14 @@ type ClockMoveParticipant interface {
 	// Hold blocks all operations that store a moment of one of the clocks, until release. It takes its locks
 	// in the tenant's own order. It returns the error of ctx or the tenant's.
 	Hold(ctx context.Context, clocks []*NonDecreasingClock) (release func(), err error)
-	// Latest returns the latest stored moment of one of the clocks. Hold is in force.
+	// Latest returns the latest moment that the tenant has stored by one of the clocks, with a description
+	// for error messages. The host calls it between Hold and its release, while nothing can store a later
+	// moment.
 	Latest(clocks []*NonDecreasingClock) StoredMoment
-	// Expired returns a moment after to at which an item expired, by one of the clocks, that was live at to
-	// and has not been purged yet, or the zero StoredMoment if there is none. Clocks are not set back before
-	// that moment, so that expired items stay expired, whether they have been purged or not. Hold is in
-	// force.
+	// Expired looks for an item that was live at the time to, has expired since by one of the clocks, and has
+	// not been purged. It returns the moment of the expiry, or the zero StoredMoment if there is no such
+	// item. Clocks are not set back before that moment, so that expired items stay expired, whether they have
+	// been purged or not. It is called while Hold blocks the tenant's operations.
 	Expired(ctx context.Context, clocks []*NonDecreasingClock, to time.Time) (StoredMoment, error)
 	// Moved is called after the clocks have been moved: items may have become due, or not due yet.
 	Moved(clocks []*NonDecreasingClock)

@@ -36,7 +36,7 @@ const Kind = "book"
 // ErrNoBook is returned for a book (a named set of reminders) that does not exist.
 var ErrNoBook = errors.New("there is no such book")
 
-// storedReminderCollection is the stored record of a book.
+// storedReminderCollection is the stored record of a book, which is a named set of reminders.
 type storedReminderCollection struct {
 	Number uint32 `json:"number"`
 }
@@ -48,7 +48,8 @@ type reminderCollection struct {
 	rescan atomic.Bool
 }
 
-// openReminderTenant is the tenant over one open engine.
+// openReminderTenant is the state in memory of a ReminderTenant (a small example tenant for tests of the
+// host) that the host has opened on one engine.
 type openReminderTenant struct {
 	tenant *ReminderTenant
 	in     *host.EngineInstance
@@ -105,7 +106,8 @@ func (t *ReminderTenant) Open(ctx context.Context, in *host.EngineInstance) (hos
 // Recover does nothing, since a crash leaves nothing to finish: see host.TenantLifecycleCallbacks.
 func (m *openReminderTenant) Recover(context.Context) error { return nil }
 
-// Start makes the tenant over this engine the current one: see host.TenantLifecycleCallbacks.
+// Start makes m the state that the methods of its tenant use from now on. The host calls it after opening and
+// after a restore.
 func (m *openReminderTenant) Start() { m.tenant.live.Store(m) }
 
 // Stop does nothing: see host.TenantLifecycleCallbacks.
@@ -114,7 +116,7 @@ func (m *openReminderTenant) Stop() {}
 // Leave does nothing: see host.TenantLifecycleCallbacks.
 func (m *openReminderTenant) Leave(context.Context) error { return nil }
 
-// Gone does nothing: see host.TenantLifecycleCallbacks.
+// Gone is called after the engine was closed. It does nothing. It implements host.TenantLifecycleCallbacks.
 func (m *openReminderTenant) Gone() {}
 
 func (m *openReminderTenant) note(ms int64) {
@@ -187,7 +189,7 @@ func (m *openReminderTenant) Sweep(ctx context.Context, rg ttl.SweepRange,
 	return swept, nil
 }
 
-// recordTime stores the millisecond of a write.
+// recordTime stores now, in milliseconds since 1970, as the time of the last write to the collection b.
 func (m *openReminderTenant) recordTime(t engine.Txn, b *reminderCollection, now int64) {
 	m.note(now)
 	t.Set(b.key('w'), binary.BigEndian.AppendUint64(nil, uint64(now)))
@@ -259,7 +261,8 @@ func (m *openReminderTenant) Expired(ctx context.Context, clocks []*host.NonDecr
 	return died, err
 }
 
-// Moved makes the reaper look at all books again: see host.ClockMoveParticipant.
+// Moved is called after a clock was moved. It makes the reaper read all collections of reminders from their
+// beginning. It implements host.ClockMoveParticipant.
 func (m *openReminderTenant) Moved([]*host.NonDecreasingClock) {
 	for _, b := range m.books {
 		b.rescan.Store(true)

@@ -121,7 +121,8 @@ type reminderSinkTx struct {
 	t engine.Txn
 }
 
-// Enter begins to move items into the book: see host.ExpiredItemSink.
+// Enter begins to move expired items into a collection of reminders, and takes the lock that writes share. It
+// implements host.ExpiredItemSink.
 func (h *reminderSinkTx) Enter(ctx context.Context) (host.ExpiredItemSinkTx, error) {
 	return &reminderSinkTx{m: h.m, b: h.b}, h.m.gate.Share(ctx)
 }
@@ -151,5 +152,6 @@ func (h *reminderSinkTx) Take(dead host.ExpiredItem) (taken bool, err error) {
 // Finish stores the time of the write: see host.ExpiredItemSinkTx.
 func (h *reminderSinkTx) Finish() { h.m.recordTime(h.t, h.b, h.m.in.Clock().Millis()) }
 
-// Leave ends the use of the book: see host.ExpiredItemSinkTx.
+// Leave releases the lock that a transaction holds while it moves expired items to a book (a named set of
+// reminders). It implements host.ExpiredItemSinkTx. The parameter, whether the items are stored, is ignored.
 func (h *reminderSinkTx) Leave(bool) { h.m.gate.Leave() }

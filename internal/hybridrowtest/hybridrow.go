@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// Rows of batch requests that the .NET SDK has written, in hexadecimal: the segment row at the beginning of a
-// stream, the record row and the body row of a create of {"id":"1"}, and the body row of a delete of item 1
-// with the condition that its etag is "e".
+// Parts of batch requests that the .NET SDK has written in its binary HybridRow encoding, in hexadecimal: the
+// segment row at the beginning of a stream, the record row and the body row of a create of {"id":"1"}, and
+// the body row of a delete of item 1 with the condition that its etag is "e".
 const (
 	Segment    = "81 f0 d8 ff 7f 01 0a 00 00 00"
 	CreateHead = "81 f1 d8 ff 7f 19 00 00 00 83 2f cd f9"

@@ -78,7 +78,8 @@ type FaultRule struct {
 	// Latency delays the operation by this real time, in addition to the fault.
 	Latency    time.Duration
 	RetryAfter time.Duration // delay that a 429 tells the client to wait; 0: 100 ms
-	// substatus of a fault with a status; 0: 3200 for a 429, 1002 for a 410, else none
+	// Substatus is the substatus of the response, for faults that have an HTTP status. 0 stands for the
+	// default: 3200 for a 429, 1002 for a 410, otherwise none.
 	Substatus int
 }
 

@@ -32,7 +32,7 @@ type activeFaultRule struct {
 	ended  bool
 }
 
-// FaultRuleState is a rule of a list and its counters.
+// FaultRuleState is a fault rule that was added to a FaultRules list, with its id, its end and its counters.
 type FaultRuleState struct {
 	ID string
 	FaultRule
@@ -138,7 +138,8 @@ func (l *FaultRules) endDue() {
 	}
 }
 
-// arm updates the value that Armed returns. The caller holds l.mu.
+// arm recomputes the value that Armed returns: whether there is a rule that has not ended, so that an
+// operation can still get a fault. The caller holds l.mu.
 func (l *FaultRules) arm() {
 	l.armed.Store(slices.ContainsFunc(l.list, func(e *activeFaultRule) bool { return !e.ended }))
 }

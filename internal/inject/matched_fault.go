@@ -32,8 +32,9 @@ func (h *MatchedFault) BeforeOperation(ctx context.Context, clock ttl.Clock) (no
 	return h.Fault != None && !h.After, pause(ctx, clock, h.before)
 }
 
-// AfterOperation waits for the rule's latency after the operation. now reports whether the operation, which
-// has been executed, fails with the fault. If ctx ends first, it returns the error of ctx.
+// AfterOperation is called after the operation has been executed, and waits for the latency that the fault
+// rule sets for this moment. now reports whether the operation must fail with the fault. If ctx ends first,
+// its error is returned.
 func (h *MatchedFault) AfterOperation(ctx context.Context, clock ttl.Clock) (now bool, err error) {
 	return h.Fault != None && h.After, pause(ctx, clock, h.after)
 }

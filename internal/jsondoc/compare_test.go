@@ -85,8 +85,8 @@ var rising = [][]string{
 	{`{"b":0}`},
 }
 
-// every calls fn with each value of rising and the index of its line. Strings and numbers are passed
-// twice: as a view on the text and as a value made by StringValue or NumberValue.
+// every calls fn with test values of all kinds in ascending order. Equal values have the same rank. Strings
+// and numbers are passed twice: as a view on the text and as a value made by StringValue or NumberValue.
 func every(fn func(rank int, v Value)) {
 	for rank, line := range rising {
 		for _, raw := range line {

@@ -146,9 +146,9 @@ func (p *parser) closeNames(base int) error {
 	return p.duplicate(again)
 }
 
-// cutRepeated removes from dst each member of an object that is followed by another one with the same name.
-// The last member is never removed, so each removed member is followed by another one and includes the comma
-// before that.
+// cutRepeated removes repeated names from the JSON object at the end of dst: of several members with the same
+// name only the last one stays. Each removed member is followed by another member, so the comma between the
+// two is removed with it.
 func (p *parser) cutRepeated(own []memberName) {
 	order := make([]int, len(own))
 	for i := range order {

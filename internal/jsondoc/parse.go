@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// The limits of Cosmos DB, which are the defaults.
+// The limits of Cosmos DB for a document, in bytes and in levels of nesting. They are the defaults of Limits.
 const (
 	DefaultMaxBytes = 2 << 20
 	DefaultMaxDepth = 128
@@ -169,8 +169,8 @@ type parser struct {
 	dst  []byte
 	mark int
 
-	// unique is set, with keep, if names may occur twice: each member is copied before the next one begins,
-	// so that its position in dst is known and it can be removed.
+	// unique is set, with keep, if names may occur twice in an object. Then each member is copied to dst
+	// before the next one begins, so that it can be removed from there when a later member has the same name.
 	unique bool
 
 	depth  int
@@ -332,8 +332,9 @@ func (p *parser) object() error {
 	}
 }
 
-// document reads the object at the top level of a document: it drops system properties and records id and
-// ttl. After each member dst does not end with a comma, so that the member can be removed by truncating dst.
+// document reads the object at the top level of a document and appends it to the output dst without system
+// properties. It records the positions of id and ttl. No comma follows a member in dst before the next member
+// begins, so that a member can be removed by truncating dst.
 func (p *parser) document() (ParsedDocument, error) {
 	var id, ttl byteRange
 	if err := p.enter(); err != nil {

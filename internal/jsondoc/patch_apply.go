@@ -177,7 +177,8 @@ func (at *pointerTarget) mayAppend(kind patchKind) bool {
 	return at.name == "-" && (kind == patchAdd || kind == patchSet || kind == patchMove)
 }
 
-// add appends a new member or element to its parent.
+// add inserts value as a new member of the target's object, or as a new last element of its array, and
+// returns the changed text.
 func (at *pointerTarget) add(text []byte, value string) []byte {
 	var piece []byte
 	if !at.first {

@@ -314,7 +314,7 @@ func decoded(t testing.TB, text string) any {
 }
 
 // TestPatchAgainstReference applies random patches to random documents and compares the results of
-// Patch.Apply with those of patchTwin.
+// Patch.Apply with those of patchTwin, a second and simpler implementation of patches for tests.
 func TestPatchAgainstReference(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	names := []string{"a", "b", "0", "1", "2", "-", "", "~0", "~1", "é", `\"`, `\\`, `\u0061`}

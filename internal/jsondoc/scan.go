@@ -114,7 +114,8 @@ func (w *valueIterator) next() bool {
 	return true
 }
 
-// skipTo skips blanks and one separator.
+// skipTo skips blanks from offset i on, then the separator sep if it is there, and the blanks after it. It
+// returns the offset of the next byte.
 func (w *valueIterator) skipTo(i int, sep byte) int {
 	i = skipBlanks(w.text, i)
 	if i < len(w.text) && w.text[i] == sep {
@@ -146,7 +147,8 @@ func unescaped(in string) string {
 	return viewOf(appendUnescaped(make([]byte, 0, len(in)), in))
 }
 
-// unescape maps the letter of a short escape to its meaning.
+// unescape maps the letter after the backslash of a JSON escape, such as n, to the character that it stands
+// for.
 var unescape = [256]byte{
 	'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t',
 }

@@ -34,7 +34,9 @@ func (s SystemProperties) Append(dst, body []byte) []byte {
 	return AppendSystem(dst, body, s.RID, s.Self, s.ETag, s.TS, s.LSN)
 }
 
-// AppendSystem is SystemProperties.Append with the properties as arguments.
+// AppendSystem appends a document, the JSON object body, to which it adds the system properties _rid, _self,
+// _etag, _attachments and _ts, and _lsn if lsn is not 0. etag includes its quotes; ts is in seconds since
+// 1970 UTC.
 func AppendSystem[S string | []byte](dst, body []byte, rid, self, etag S, ts int64, lsn uint64) []byte {
 	dst = slices.Grow(dst, len(body)+len(rid)+len(self)+len(etag)+systemText)
 	if len(body) <= len("{}") {

@@ -69,7 +69,8 @@ func (l *Laboratory) streamChanges(ec echo.Context, in *streamChangesRequest) er
 	return nil
 }
 
-// arm gets from each object a channel that is closed at the object's next change.
+// arm gets a channel that is closed at the next change of each of the watched objects: the catalog, the
+// container's items and the messages. A channel that is still open is kept.
 func (w *changeWaiter) arm() {
 	if w.catalog == nil {
 		w.catalog = w.l.db.CatalogChanged()

@@ -49,7 +49,7 @@ type ClockChange struct {
 	_ struct{} `additionalProperties:"false" minProperties:"1"`
 }
 
-// change returns the change as a value of package store.
+// change converts the requested change of a clock to the type of package store.
 func (c *ClockChange) change() store.ClockChangeRequest {
 	out := store.ClockChangeRequest{Real: bool(c.Real), Rate: c.Rate, Freeze: c.Freeze}
 	if c.Set != nil {
@@ -66,7 +66,8 @@ type ClockResponseTiming struct {
 	Settle bool `query:"settle" description:"Respond only after expired items are purged."`
 }
 
-// Find implements route.RequestPartDecoder: it decodes the parameter settle of the query string.
+// Find implements route.RequestPartDecoder: it decodes the parameter settle of the query string, which says
+// whether the response is sent only after expired items have been purged.
 func (s *ClockResponseTiming) Find(_ *Laboratory, ec echo.Context) (err error) {
 	for name, values := range ec.QueryParams() {
 		if name != "settle" || len(values) != 1 {

@@ -67,7 +67,8 @@ var deadlineNames = [...]string{"atOnce", "minute", "hour", "day", "week", "mont
 // proposedDefaultTTL is the proposed defaultTtl of a container.
 type proposedDefaultTTL struct{ ttl.Seconds }
 
-// DecodeMember implements route.JSONMemberDecoder.
+// DecodeMember implements route.JSONMemberDecoder: it decodes the value v of the member defaultTtl. An
+// invalid value is a bad request (400).
 func (d *proposedDefaultTTL) DecodeMember(_ string, v jsondoc.Value) (err error) {
 	if d.Seconds, err = ttl.ParseDefault(v.Raw()); err != nil {
 		return route.BadRequest(err.Error())

@@ -25,7 +25,8 @@ func (s *jsonDuration) DecodeMember(name string, v jsondoc.Value) error {
 	return nil
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
+// UnmarshalJSON implements json.Unmarshaler: it parses a string such as "90s", "30d" or "PT1M". The duration
+// must be positive.
 func (s *jsonDuration) UnmarshalJSON(text []byte) error {
 	d, err := entity.ParseAnyDuration(jsondoc.Of(text).Str())
 	if err == nil && d <= 0 {
@@ -129,14 +130,14 @@ func (l *Laboratory) patchEntity(ctx context.Context, in *patchEntityRequest) (E
 // entityStatus is an entity's status: which operations it refuses.
 type entityStatus entity.Status
 
-// UnmarshalJSON implements json.Unmarshaler.
+// UnmarshalJSON implements json.Unmarshaler: it parses the name of a status, such as "Disabled".
 func (s *entityStatus) UnmarshalJSON(text []byte) error {
 	is, err := entity.ParseStatus(jsondoc.Of(text).Str())
 	*s = entityStatus(is)
 	return err
 }
 
-// JSONSchema implements jsonschema.Exposer.
+// JSONSchema implements jsonschema.Exposer: it returns the schema of a string that is a status of an entity.
 func (entityStatus) JSONSchema() (s jsonschema.Schema, err error) {
 	s.AddType(jsonschema.String)
 	s.WithEnum(entity.Active.String(), entity.Disabled.String(), entity.SendDisabled.String(),

@@ -116,8 +116,8 @@ type WaitTimeLimiter struct {
 	limits *http.ResponseController
 }
 
-// Find implements route.RequestPartDecoder: it stores the request's connection, whose deadlines wait
-// removes later.
+// Find stores the controller of the request's connection. A handler that waits then calls the method wait,
+// which removes the connection's deadlines. Find implements route.RequestPartDecoder.
 func (p *WaitTimeLimiter) Find(l *Laboratory, ec echo.Context) error {
 	p.l, p.limits = l, http.NewResponseController(ec.Response())
 	return nil
@@ -176,7 +176,9 @@ type waitForItemRequest struct {
 	_ struct{} `additionalProperties:"false"`
 }
 
-// WaitForItemResult is the state at the end of a wait.
+// WaitForItemResult is the response to a request that waits until an item has expired, was purged or has
+// changed, or until a container has nothing to purge: the condition that has become true, and the item's
+// state at that time.
 type WaitForItemResult struct {
 	Until string      `json:"until" enum:"expired,purged,feed,quiet"`
 	Item  *ItemExpiry `json:"item,omitempty"` // not for "quiet"

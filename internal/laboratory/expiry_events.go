@@ -44,10 +44,12 @@ type ExpiryEvents struct {
 	Lost     bool          `json:"lost" description:"Whether events after 'after' are no longer kept."`
 }
 
-// Verbatim implements route.VerbatimResponse: characters that HTML reserves are not escaped.
+// Verbatim marks the response as a route.VerbatimResponse: its JSON is sent without escapes for the
+// characters that HTML reserves.
 func (*ExpiryEvents) Verbatim() {}
 
-// ExpiryEvent is an expiry event.
+// ExpiryEvent is the entry of a container's log of expiries for one expired document: its key, the time of
+// its expiry, the position in the log, and the document itself.
 type ExpiryEvent struct {
 	ID string `json:"id"`
 
@@ -73,8 +75,9 @@ func eventsOf(p *store.ExpirationsPage) ExpiryEvents {
 	return out
 }
 
-// from returns the position in the log of expiries after which the request reads: in.Last, in.After, or for
-// "now" the end of the log.
+// from returns the position in the container's log of expiries after which the request wants events. The
+// request names it in Last, which takes precedence, or in After; the text "now" stands for the end of the
+// log.
 func (in *expiryEventsRequest) from(ctx context.Context) (string, error) {
 	after := in.After
 	if in.Last != "" {
@@ -109,8 +112,8 @@ func (l *Laboratory) events(ctx context.Context, in *expiryEventsRequest) (Expir
 	return eventsOf(&page), nil
 }
 
-// untilExpired waits for an event after a position. come reports whether there is one. If not, at is the
-// position up to which the log was read.
+// untilExpired waits until the log of expiries has an event after the position after. come reports whether
+// there is one. If not, at is the position up to which the log was read.
 func (l *Laboratory) untilExpired(ctx context.Context, in *expiryEventsRequest, after string) (come bool,
 	at string,
 	err error) {

@@ -64,7 +64,8 @@ type IndexList struct {
 // sqlQueryParameters holds the parameters of a query.
 type sqlQueryParameters []store.Parameter
 
-// DecodeMember implements route.JSONMemberDecoder.
+// DecodeMember implements route.JSONMemberDecoder: it parses the JSON array of a query's parameters, objects
+// with the members name and value.
 func (p *sqlQueryParameters) DecodeMember(_ string, v jsondoc.Value) (err error) {
 	*p, err = store.ParseParameters(v)
 	return err
@@ -88,7 +89,8 @@ func (sqlQueryParameters) JSONSchema() (s jsonschema.Schema, err error) {
 // requestedPageSize is the maximal number of rows of a page, as a request asks for it.
 type requestedPageSize int
 
-// DecodeMember implements route.JSONMemberDecoder.
+// DecodeMember reads a page size from the JSON value v of the member name. It fails with status 400 unless v
+// is a positive integer, or -1 for as many rows as fit. It implements route.JSONMemberDecoder.
 func (p *requestedPageSize) DecodeMember(name string, v jsondoc.Value) error {
 	n := v.Num()
 	if v.Kind() != jsondoc.Number || n != float64(int32(n)) || n == 0 || n < -1 {
@@ -98,7 +100,8 @@ func (p *requestedPageSize) DecodeMember(name string, v jsondoc.Value) error {
 	return nil
 }
 
-// JSONSchema implements jsonschema.Exposer.
+// JSONSchema returns the JSON schema of a page size: an integer that is at least -1. It implements
+// jsonschema.Exposer.
 func (requestedPageSize) JSONSchema() (s jsonschema.Schema, err error) {
 	s.AddType(jsonschema.Integer)
 	s.WithMinimum(-1).WithDescription("Maximum number of rows on the page; -1: as many as fit.")

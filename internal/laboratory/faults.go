@@ -101,7 +101,7 @@ func (f *faultKind) DecodeMember(_ string, v jsondoc.Value) (err error) {
 	return ofRules(err)
 }
 
-// JSONSchema implements jsonschema.Exposer.
+// JSONSchema implements jsonschema.Exposer: it returns the schema of a string that is the name of a fault.
 func (faultKind) JSONSchema() (s jsonschema.Schema, err error) {
 	s.AddType(jsonschema.String)
 	for _, n := range inject.FaultNames() {
@@ -173,7 +173,7 @@ func (l *Laboratory) listFaults(context.Context, *route.NoBody) (Faults, error) 
 	return out, nil
 }
 
-// deleteFaultRuleRequest is a request about one fault rule.
+// deleteFaultRuleRequest is the request to delete the fault rule with an id.
 type deleteFaultRuleRequest struct {
 	ID string `path:"id" description:"Id of the fault."`
 }

@@ -22,7 +22,7 @@ func (d *documentsToImport) DecodeMember(_ string, v jsondoc.Value) error {
 	return nil
 }
 
-// JSONSchema implements jsonschema.Exposer.
+// JSONSchema implements jsonschema.Exposer: it returns the schema of an array of 1 to 100 documents.
 func (documentsToImport) JSONSchema() (s jsonschema.Schema, err error) {
 	one := new(jsonschema.Schema).WithDescription("A document. Its member _ts or _mayfly gives the time " +
 		"of its last write, or of its expiry.")
@@ -75,10 +75,11 @@ func (i *ImportResults) StatusCode() int {
 	return http.StatusOK
 }
 
-// Verbatim implements route.VerbatimResponse: characters that HTML reserves are not escaped.
+// Verbatim marks the response as one whose text is sent unchanged: the characters <, > and & are not escaped
+// in its JSON. It implements route.VerbatimResponse.
 func (i *ImportResults) Verbatim() {}
 
-// MarshalJSON implements json.Marshaler.
+// MarshalJSON returns a JSON array with one result for each document.
 func (i *ImportResults) MarshalJSON() ([]byte, error) {
 	return jsondoc.Marshal(i.results)
 }

@@ -22,7 +22,8 @@ const leaseLengthText = "'seconds' must be a whole number: the length of the lea
 // the maximum.
 type leaseSeconds int
 
-// DecodeMember implements route.JSONMemberDecoder.
+// DecodeMember reads the length of a lease in seconds from the JSON value v. It fails with status 400 unless
+// v is an integer. It implements route.JSONMemberDecoder.
 func (n *leaseSeconds) DecodeMember(_ string, v jsondoc.Value) error {
 	f := v.Num()
 	if v.Kind() != jsondoc.Number || f != float64(int32(f)) {
@@ -32,7 +33,8 @@ func (n *leaseSeconds) DecodeMember(_ string, v jsondoc.Value) error {
 	return nil
 }
 
-// JSONSchema implements jsonschema.Exposer.
+// JSONSchema returns the schema of a lease's length, an integer from 1 to store.MaxLease, for the OpenAPI
+// document. It implements jsonschema.Exposer.
 func (leaseSeconds) JSONSchema() (s jsonschema.Schema, err error) {
 	s.AddType(jsonschema.Integer)
 	s.WithMinimum(1).WithMaximum(store.MaxLease).WithExamples(60)

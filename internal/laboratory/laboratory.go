@@ -13,8 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// RequestResponseIO is the part of the server that the laboratory uses to read requests and to send
-// responses.
+// RequestResponseIO is the part of the HTTP server that the laboratory, Mayfly's own HTTP API, uses to read
+// requests and to send responses.
 type RequestResponseIO interface {
 	route.RequestIO
 	// Enter sets the container that the request addresses as the owner in the response, and may refuse the

@@ -151,7 +151,7 @@ type listRequestsRequest struct {
 	_ struct{} `takes:"requests take %"`
 }
 
-// reader opens a reader of the log at the request's position.
+// reader opens a reader of the log of requests, at the position that the request names.
 func (l *Laboratory) reader(in *listRequestsRequest) (*requestlog.Reader, error) {
 	f, err := in.filter(l.opt.Wall.Now())
 	if err != nil {

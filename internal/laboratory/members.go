@@ -77,7 +77,8 @@ type ItemFields struct {
 // partitionKey is a partition key as a JSON array, one element for each path.
 type partitionKey struct{ definition.PartitionKey }
 
-// DecodeMember implements route.JSONMemberDecoder.
+// DecodeMember decodes the member of a request with a partition key: a JSON array of one value for each path.
+// It fails if v is not a partition key.
 func (k *partitionKey) DecodeMember(_ string, v jsondoc.Value) (err error) {
 	k.PartitionKey, err = definition.ParsePartitionKey(v.Raw())
 	return err
@@ -95,7 +96,8 @@ func (partitionKey) JSONSchema() (s jsonschema.Schema, err error) {
 // trueFlag is a boolean for which only true is valid.
 type trueFlag bool
 
-// DecodeMember implements route.JSONMemberDecoder.
+// DecodeMember sets the flag from the JSON value v of the member name. It fails with status 400 unless v is
+// true. It implements route.JSONMemberDecoder.
 func (y *trueFlag) DecodeMember(name string, v jsondoc.Value) error {
 	if v.Kind() != jsondoc.Bool || !v.Bool() {
 		return route.BadRequest("'" + name + "' must be true.")
@@ -104,7 +106,7 @@ func (y *trueFlag) DecodeMember(name string, v jsondoc.Value) error {
 	return nil
 }
 
-// JSONSchema implements jsonschema.Exposer.
+// JSONSchema implements jsonschema.Exposer: it returns the schema of a boolean that must be true.
 func (trueFlag) JSONSchema() (s jsonschema.Schema, err error) {
 	s.AddType(jsonschema.Boolean)
 	s.WithConst(true).WithDescription("Return to the system's time.")
@@ -118,7 +120,8 @@ type settingEdit[T any] struct {
 	value T
 }
 
-// DecodeMember implements route.JSONMemberDecoder.
+// DecodeMember reads the new value of the setting from the JSON value v of the member name; null clears the
+// setting. It fails with status 400 if v has the wrong type. It implements route.JSONMemberDecoder.
 func (s *settingEdit[T]) DecodeMember(name string, v jsondoc.Value) error {
 	s.given = true
 	if v.Kind() == jsondoc.Null {

@@ -169,13 +169,13 @@ func (d *messageDocumentIterator) Next() bool {
 	return d.err == nil
 }
 
-// Document implements query.DocumentIterator.
+// Document returns the current message as a document for queries. It implements query.DocumentIterator.
 func (d *messageDocumentIterator) Document() query.Document { return d.one }
 
 // Err implements query.DocumentIterator.
 func (d *messageDocumentIterator) Err() error { return d.err }
 
-// Close implements query.DocumentIterator.
+// Close implements query.DocumentIterator: it returns the first error of the iteration.
 func (d *messageDocumentIterator) Close() error { return d.err }
 
 // messageDocument is a message in the form of a JSON document, for queries. It implements query.Document.
@@ -219,13 +219,14 @@ var messageLimits = jsondoc.Limits{MaxBytes: maxMessageDocument, MaxDepth: jsond
 // maxMessageDocument is the maximum size in bytes of a message in the form of a document.
 const maxMessageDocument = 256 << 20
 
-// RID implements query.Document.
+// RID returns the sequence number of the message, which identifies it as a document in a query over messages.
+// It implements query.Document.
 func (d messageDocument) RID() uint64 { return uint64(d.number) }
 
-// Body implements query.Document.
+// Body implements query.Document: it returns the message as a JSON object.
 func (d messageDocument) Body() []byte { return d.body }
 
-// System implements query.Document.
+// System returns the message's sequence number as its _rid, and its _ts. It implements query.Document.
 func (d messageDocument) System() jsondoc.SystemProperties {
 	return jsondoc.SystemProperties{RID: strconv.FormatInt(d.number, 10), TS: d.ts}
 }

@@ -107,7 +107,8 @@ func Figures(ctx context.Context, db *store.DB, queues *queue.Queues) prometheus
 // Describe sends nothing, since the set of metrics depends on the containers.
 func (k metricsCollector) Describe(chan<- *prometheus.Desc) {}
 
-// Collect implements prometheus.Collector.
+// Collect sends the current metrics of the store to out. If they cannot be read, it sends an invalid metric
+// with the error. It implements prometheus.Collector.
 func (k metricsCollector) Collect(out chan<- prometheus.Metric) {
 	m, err := k.db.Metrics(k.ctx)
 	if err != nil {

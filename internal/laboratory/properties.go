@@ -95,7 +95,8 @@ func jsonOf(v any) json.RawMessage {
 // propertyObject is a JSON object whose members are strings, numbers and booleans.
 type propertyObject map[string]any
 
-// DecodeMember implements route.JSONMemberDecoder.
+// DecodeMember implements route.JSONMemberDecoder: it parses a JSON object whose members are strings, numbers
+// and booleans. A whole number becomes an int64.
 func (o *propertyObject) DecodeMember(name string, v jsondoc.Value) error {
 	if v.Kind() != jsondoc.Object {
 		return route.BadRequest("'" + name + "' must be an object.")
@@ -122,7 +123,8 @@ func (o *propertyObject) DecodeMember(name string, v jsondoc.Value) error {
 	return err
 }
 
-// JSONSchema implements jsonschema.Exposer.
+// JSONSchema returns the schema of the properties in the OpenAPI document: an object of strings, numbers and
+// booleans. It implements jsonschema.Exposer.
 func (propertyObject) JSONSchema() (s jsonschema.Schema, err error) {
 	s.AddType(jsonschema.Object)
 	s.WithDescription("Strings, numbers and booleans by name.")
@@ -228,7 +230,8 @@ func typedWhole(n int64, kind string) (out any, ok bool) {
 // sequenceNumbers is a JSON array of sequence numbers.
 type sequenceNumbers []int64
 
-// DecodeMember implements route.JSONMemberDecoder.
+// DecodeMember sets the list to v, a JSON array of 1 to 1000 whole numbers. For any other value it returns a
+// 400 that contains name, the name of the member. It implements route.JSONMemberDecoder.
 func (list *sequenceNumbers) DecodeMember(name string, v jsondoc.Value) error {
 	return decodeSelected(name, v, (*[]int64)(list), "whole numbers")
 }

@@ -44,7 +44,8 @@ type SavedQueryPath struct {
 // savedQueryParameters are the parameters of a query that a request saves.
 type savedQueryParameters struct{ list []definition.QueryParameter }
 
-// DecodeMember implements route.JSONMemberDecoder.
+// DecodeMember implements route.JSONMemberDecoder: it parses the JSON array of a query's parameters, objects
+// with the members name and value.
 func (p *savedQueryParameters) DecodeMember(_ string, v jsondoc.Value) error {
 	if _, err := store.ParseParameters(v); err != nil {
 		return err
@@ -60,7 +61,8 @@ func (p *savedQueryParameters) DecodeMember(_ string, v jsondoc.Value) error {
 	return nil
 }
 
-// JSONSchema implements jsonschema.Exposer.
+// JSONSchema implements jsonschema.Exposer: it returns the schema of an array of parameters, objects with the
+// members name and value.
 func (savedQueryParameters) JSONSchema() (jsonschema.Schema, error) {
 	return sqlQueryParameters{}.JSONSchema()
 }

@@ -81,7 +81,8 @@ func (r *setReaperRequest) apply(s *store.ContainerSettings) error {
 	return nil
 }
 
-// runReaper purges all expired items of the container, even if its reaper is paused, delayed or starved.
+// runReaper purges all expired items of the container, even if its reaper is paused or its settings delay
+// purges or limit their rate.
 func (l *Laboratory) runReaper(ctx context.Context, in *ContainerPath) (PurgeItemsResult, error) {
 	return purged(in.container.Reap(ctx, 0))
 }
@@ -108,7 +109,7 @@ const pauseText = "The body must be {\"paused\": true} or {\"paused\": false}."
 // reapersPausedFlag is the member of a request that says whether the reapers are to be paused.
 type reapersPausedFlag bool
 
-// DecodeMember implements route.JSONMemberDecoder.
+// DecodeMember decodes the flag from a JSON boolean. It fails with status 400 for any other value.
 func (p *reapersPausedFlag) DecodeMember(_ string, v jsondoc.Value) error {
 	if v.Kind() != jsondoc.Bool {
 		return route.BadRequest(pauseText)
@@ -117,7 +118,7 @@ func (p *reapersPausedFlag) DecodeMember(_ string, v jsondoc.Value) error {
 	return nil
 }
 
-// JSONSchema implements jsonschema.Exposer.
+// JSONSchema returns the JSON schema of the flag, a boolean. It implements jsonschema.Exposer.
 func (reapersPausedFlag) JSONSchema() (s jsonschema.Schema, err error) {
 	s.AddType(jsonschema.Boolean)
 	return s, nil
@@ -136,7 +137,8 @@ func (l *Laboratory) setReapers(ctx context.Context, in *setReapersRequest) (Rea
 	return l.getReapers(ctx, nil)
 }
 
-// runReapers purges all expired items of all containers.
+// runReapers purges all expired items of all containers, and ends the expired messages of all queues and
+// subscriptions.
 func (l *Laboratory) runReapers(ctx context.Context, _ *route.NoBody) (PurgeItemsResult, error) {
 	return purged(l.db.Reap(ctx))
 }

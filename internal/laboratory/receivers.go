@@ -224,7 +224,8 @@ func (l *Laboratory) settleMessages(ctx context.Context,
 	return out, nil
 }
 
-// tokens parses the lock tokens.
+// tokens parses the strings in the list as lock tokens, which are UUIDs. If one is not a UUID, it returns a
+// 400.
 func (list stringList) tokens() ([]message.UUID, error) {
 	out := make([]message.UUID, len(list))
 	for i, text := range list {

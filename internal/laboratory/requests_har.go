@@ -17,7 +17,8 @@ type HARFile struct {
 	Log HARLog `json:"log"`
 }
 
-// Verbatim implements route.VerbatimResponse: characters that HTML reserves are not escaped.
+// Verbatim marks the response as a route.VerbatimResponse: its JSON is sent without escapes for the
+// characters that HTML reserves.
 func (*HARFile) Verbatim() {}
 
 // HARLog is the content of an archive.
@@ -33,7 +34,7 @@ type HARCreator struct {
 	Version string `json:"version"`
 }
 
-// HAREntry is a request with its response.
+// HAREntry is an entry of a HAR file (HTTP Archive): a request with its response.
 type HAREntry struct {
 	Started  string      `json:"startedDateTime" format:"date-time"`
 	Time     float64     `json:"time" description:"Duration in milliseconds."`
@@ -44,7 +45,8 @@ type HAREntry struct {
 	Comment  string      `json:"comment,omitempty"`
 }
 
-// HARRequest is the request of a HAREntry.
+// HARRequest is the request of a HAREntry, in the HTTP Archive format (HAR), in which logged requests can be
+// exported.
 type HARRequest struct {
 	Method      string         `json:"method"`
 	URL         string         `json:"url"`
@@ -64,7 +66,7 @@ type HARPostData struct {
 	Comment  string `json:"comment,omitempty"`
 }
 
-// HARResponse is the response of a HAREntry.
+// HARResponse is the response in an entry of a HAR file (HTTP Archive).
 type HARResponse struct {
 	Status      int            `json:"status"`
 	StatusText  string         `json:"statusText"`

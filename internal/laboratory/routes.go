@@ -9,7 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/laboratory/route"
 )
 
-// Register adds the routes to a group. open is the middleware of public routes, keyed that of all others.
+// Register adds the routes of Mayfly's own API to the group g. It runs the middleware open before public
+// routes, and the middleware keyed, which checks the key, before all others.
 func (l *Laboratory) Register(g *echo.Group, open, keyed echo.MiddlewareFunc) {
 	for _, r := range table() {
 		r.Register(g, l, open, keyed)

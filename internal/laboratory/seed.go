@@ -29,7 +29,8 @@ type SeedFolder struct {
 	Path      string `json:"path"`
 }
 
-// Verbatim implements route.VerbatimResponse: characters that HTML reserves are not escaped.
+// Verbatim marks the response as one whose text is sent unchanged: the characters <, > and & are not escaped
+// in its JSON. It implements route.VerbatimResponse.
 func (*SeedFiles) Verbatim() {}
 
 func (l *Laboratory) getSeed(ctx context.Context, _ *route.NoBody) (SeedFiles, error) {
@@ -53,7 +54,8 @@ func (l *Laboratory) getSeed(ctx context.Context, _ *route.NoBody) (SeedFiles, e
 // seedFileTexts maps the path of a file to its text.
 type seedFileTexts map[string]string
 
-// DecodeMember implements route.JSONMemberDecoder.
+// DecodeMember decodes the files of a seed from a JSON object that maps the path of each file to its text. It
+// fails with status 400 for any other value.
 func (f *seedFileTexts) DecodeMember(name string, v jsondoc.Value) error {
 	*f = seedFileTexts{}
 	good := v.Kind() == jsondoc.Object
@@ -69,7 +71,8 @@ func (f *seedFileTexts) DecodeMember(name string, v jsondoc.Value) error {
 	return nil
 }
 
-// JSONSchema implements jsonschema.Exposer.
+// JSONSchema returns the JSON schema of the files of a seed: an object that maps the path of each file to its
+// text. It implements jsonschema.Exposer.
 func (seedFileTexts) JSONSchema() (s jsonschema.Schema, err error) {
 	text := new(jsonschema.Schema)
 	text.AddType(jsonschema.String)

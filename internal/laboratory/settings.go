@@ -29,7 +29,8 @@ func (l *Laboratory) getSettings(_ context.Context, in *ContainerPath) (Settings
 	return settingsOf(in.container.Settings()), nil
 }
 
-// patchSettingsRequest changes only the members that it contains. null resets a setting to its default.
+// patchSettingsRequest is a request that changes a container's settings. Only the settings that it contains
+// are changed; null resets a setting to its default.
 type patchSettingsRequest struct {
 	ContainerPath
 	OnExpire         settingEdit[*store.OnExpire]       `json:"onExpire,omitempty" nullable:"true"`

@@ -58,7 +58,8 @@ func (h *SplitRangeResult) Verbatim() {}
 // partitionKeyBoundary is an effective partition key in hexadecimal.
 type partitionKeyBoundary string
 
-// DecodeMember implements route.JSONMemberDecoder.
+// DecodeMember decodes an effective partition key in hexadecimal from a JSON string. It fails with status 400
+// for any other value.
 func (b *partitionKeyBoundary) DecodeMember(name string, v jsondoc.Value) error {
 	if v.Kind() != jsondoc.String {
 		return route.BadRequest("'" + name + "' must be a string: an effective partition key in hexadecimal.")
@@ -72,7 +73,8 @@ func (b *partitionKeyBoundary) DecodeMember(name string, v jsondoc.Value) error 
 	return nil
 }
 
-// JSONSchema implements jsonschema.Exposer.
+// JSONSchema returns the schema of a boundary, a string of hexadecimal digits, for the OpenAPI document. It
+// implements jsonschema.Exposer.
 func (partitionKeyBoundary) JSONSchema() (s jsonschema.Schema, err error) {
 	s.AddType(jsonschema.String)
 	s.WithPattern("^([0-9A-Fa-f]{2})*$").WithExamples("1FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF")

@@ -14,7 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// The verbs that only a ConcurrentOperation has. It can also have some of those of a Step.
+// The verbs that only a ConcurrentOperation has, not a Step of a history. The other verbs of a
+// ConcurrentOperation, such as Sweep, List and Split, are those of a Step.
 const (
 	Advance = "advance" // seconds: the clock advances
 	Back    = "back"    // seconds: the clock is set back, if the store permits it
@@ -73,8 +74,7 @@ func actsText(acts []ConcurrentOperation) string {
 	return strings.Join(words, ",")
 }
 
-// acts returns the operations that run concurrently with the step, its acts. changes returns those that
-// change something.
+// acts returns the operations that run concurrently with the step, between its calls of the engine.
 func (s Step) acts() []ConcurrentOperation {
 	acts, _ := parseActs(s.Between) // ParseStep has checked it
 	return acts
@@ -89,8 +89,9 @@ func (a ConcurrentOperation) seconds() int64 {
 	return n
 }
 
-// mostGaps is about the number of places in a step at which concurrent operations can run: its calls of
-// the engine. mostActs is the maximum number of concurrent operations in a step.
+// Concurrent operations run during a step of a test at the moments at which the step calls the engine.
+// mostGaps is about the maximum number of these moments in a step, mostActs the maximum number of concurrent
+// operations in a step.
 const (
 	mostGaps = 6
 	mostActs = 4
@@ -145,8 +146,8 @@ func (s Step) interruptible() bool {
 	return !slices.Contains([]string{Default, Reindex, Reopen, Split}, s.Verb)
 }
 
-// severalRequests reports whether a step may be several requests to the store, or one that does several
-// things one by one. Items found by a query are read one by one, too.
+// severalRequests reports whether the store may execute a step in several parts that are not atomic together:
+// several requests, or one request that reads or writes items one by one.
 func (s Step) severalRequests() bool {
 	return s.Verb == ReadMany || s.Verb == Next || s.Verb == Batch && s.Args[0] != Atomic ||
 		s.Verb == List && s.EPK != "" ||
@@ -243,8 +244,8 @@ func (in *stepWithConcurrentOperations) changesBefore(i int) bool {
 	return false
 }
 
-// act runs the i-th concurrent operation of the step, unless the operation would have to wait for a lock. It
-// then runs in a later gap.
+// act runs the i-th operation that is concurrent with the step, in a gap between two engine calls of the
+// step. If the operation would have to wait for a lock, it is run in a later gap instead.
 func (in *stepWithConcurrentOperations) act(i int) {
 	a := in.acts[i]
 	if !in.over && a.Verb != Advance && (a.Verb == Sweep && in.s.cleared || !in.open()) {

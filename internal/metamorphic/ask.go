@@ -42,7 +42,8 @@ func decode(text string) any {
 	return v
 }
 
-// Values returns the parameters by name, as package naive, the simple evaluator of queries, takes them.
+// Values returns the parameters by name, in the form that package naivequery, the simple evaluator of
+// queries, expects.
 func (q Query) Values() map[string]any {
 	values := map[string]any{}
 	for _, p := range q.Params {
@@ -103,7 +104,8 @@ func WithoutSystem(v any) any {
 	return v
 }
 
-// ask runs the query in the store, page by page.
+// ask runs the query of a step in the store, page by page, and returns the rows as text, or the code of the
+// error that the query fails with.
 func (s *testedStore) ask(step Step) (string, error) {
 	tree, err := syntax.Parse(step.Text)
 	if err != nil {
@@ -140,8 +142,8 @@ func (s *testedStore) ask(step Step) (string, error) {
 	}
 }
 
-// paged checks the size of a page. A page may be longer than requested only if it is the whole result,
-// computed from all documents at once.
+// paged checks a page of a query's result: its number of rows, the continuation, and before, the number of
+// pages before it. A page may be longer than requested only if it is the whole result.
 func paged(page store.QueryPage, r store.QueryRequest, before int) error {
 	switch n := len(page.Rows); {
 	case r.MaxItems > 0 && n > r.MaxItems && (before > 0 || page.Continuation != ""):

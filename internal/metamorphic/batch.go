@@ -114,7 +114,7 @@ func (w *Model) patch(s Step) string {
 // documentMember is a member of a document: its name and its JSON token.
 type documentMember struct{ name, token string }
 
-// patched returns the members that a patch sets.
+// patched returns the members of the document that the patch of a step sets, each with its value as JSON.
 func (s Step) patched() []documentMember {
 	var list []documentMember
 	for _, m := range []documentMember{{"ttl", s.TTL}, {"base", s.baseToken()}, {"u", s.U}, {"v", s.V}} {
@@ -215,8 +215,9 @@ func (s *testedStore) batch(step Step) (string, error) {
 	return strings.Join(answers, "; "), nil
 }
 
-// batched checks the LSNs of a batch. An atomic batch is one transaction; a batch that continues after
-// failures is one transaction in each range.
+// batched checks the LSNs in the result of a batch of the kind how. Items that an atomic batch has written
+// must have the LSN of its receipt. In a batch that continues after failures, the items of each range must
+// have one LSN in common.
 func (s *testedStore) batched(how string, steps []Step, out store.BatchResult,
 	receipt store.OperationReceipt) error {
 	written, deleted := map[int][]store.Item{}, false

@@ -28,11 +28,11 @@
 //
 // # The model
 //
-// The model is the type Model. It has no floors, no generations and no index. Its clock advances second by
-// second, and in every second it marks the items that have expired by the plain rule; a mark is never
-// removed. The store keeps two numbers instead; the test proves that its answers are the same. For queries
-// the Model uses package naive, over the live items. Of the indexing policy it only models which ORDER BY is
-// refused (Refused).
+// The model is the type Model. It has no index. Its clock advances second by second, and in every second it
+// marks the items that have expired by the default and the items' own ttl as they are then; a mark is never
+// removed. The store has no marks: it computes from a record of earlier changes of the default which items
+// stay expired. The test checks that its answers are the same. For queries the Model uses package naivequery,
+// over the live items. Of the indexing policy it only models which ORDER BY is refused (Refused).
 //
 // # Concurrent operations
 //
@@ -48,11 +48,11 @@
 // models that give this answer. Each sweep in such a history reports how many items are left: exactly the
 // live ones.
 //
-// # Worlds
+// # Timelines
 //
-// A ContainerTimeline is a smaller kind of history, only about times to live: leases, ceilings and imports
-// beside the writes, and 25 partitions that share a container, a default and a clock. Its ItemExpiryModel
-// advances second by second, too, and shares no code with the Model.
+// A ContainerTimeline is a smaller kind of history, only about times to live: writes, leases, imports and
+// ceilings (a default that limits the items' own ttl), and 25 partitions that share a container, a default
+// and a clock. Its ItemExpiryModel advances second by second, too, and shares no code with the Model.
 //
 // # Queries
 //

@@ -94,7 +94,7 @@ func RandomFields(r *rand.Rand) string {
 	return "{" + strings.Join(members, ",") + "}"
 }
 
-// nested draws an object for the member o of a document.
+// nested draws a random object: the value of the property "o" of a document.
 func nested(r *rand.Rand) string {
 	var members []string
 	if r.IntN(4) > 0 {
@@ -109,7 +109,7 @@ func nested(r *rand.Rand) string {
 	return "{" + strings.Join(members, ",") + "}"
 }
 
-// entry draws an object for the member list of a document, which is an array of objects.
+// entry draws a random element of the array "list" of a document: mostly an object, sometimes any value.
 func entry(r *rand.Rand) string {
 	if r.IntN(8) == 0 {
 		return anything(r)

@@ -160,8 +160,9 @@ func (g *historyGenerator) document(s *Step, i int) {
 	}
 }
 
-// values sets the ttl, the property from which it counts, and the properties u and v of the document of s.
-// v is i, which differs in each step; the others are random.
+// values sets the values of the document that the step s writes: a random ttl, a random value of the property
+// from which the ttl counts, and a random u. The property v gets the number i, which differs in each step, so
+// that no two writes have the same content.
 func (g *historyGenerator) values(s *Step, i int) {
 	s.V = strconv.Itoa(i) // no two writes have the same content
 	switch g.r.IntN(20) {

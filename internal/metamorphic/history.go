@@ -22,11 +22,11 @@ type TestedContainerConfig struct {
 	Policy  string // the initial indexing policy; empty is DefaultPolicy
 	Lenient bool   // ORDER BY does not need an index
 	Default string // the initial default time to live: a JSON token, or off
-	// Between permits acts, which run in the gaps of a step: see ConcurrentOperation.
+	// Between permits concurrent operations (see ConcurrentOperation) while a step of the history runs.
 	Between bool
-	// Doors is the number of stores over one engine, like several servers, that execute the steps in turn;
+	// Handles is the number of stores over one engine, like several servers, that execute the steps in turn;
 	// 0 means 1.
-	Doors int
+	Handles int
 }
 
 func (c TestedContainerConfig) paths() []string {
@@ -51,8 +51,8 @@ func (c TestedContainerConfig) String() string {
 	if c.Between {
 		s += " between"
 	}
-	if c.Doors > 1 {
-		s += fmt.Sprintf(" doors=%d", c.Doors)
+	if c.Handles > 1 {
+		s += fmt.Sprintf(" handles=%d", c.Handles)
 	}
 	return s
 }
@@ -93,22 +93,25 @@ func ParseSteps(text string) ([]Step, error) {
 	return steps, nil
 }
 
-// The frequencies with which a mode adds an operation between the steps of a history.
+// The values of HistoryRunConditions that say how often an operation, such as a sweep of the reaper, is added
+// between the steps of a history.
 const (
 	Never     = "never"
 	Sometimes = "sometimes"
 	Always    = "always" // after every step
 )
 
-// HistoryRunConditions is a combination of conditions that must not change an answer (except that the ranges
-// change the order of a whole list).
+// HistoryRunConditions describes how a random history is run: how often the reaper sweeps, the store is
+// reopened and a range is split, the number of ranges, the initial indexing policy, concurrent operations and
+// the number of stores. The answers must not depend on these conditions, except for the order of a list over
+// several ranges.
 type HistoryRunConditions struct {
 	Sweep, Reopen string // Never, Sometimes or Always
 	Split         string // likewise; empty is Never
 	Ranges        int
 	Policy        string // the initial policy; empty leaves it unchanged
 	Between       bool   // see TestedContainerConfig
-	Doors         int    // see TestedContainerConfig
+	Handles       int    // see TestedContainerConfig
 }
 
 // Modes returns all combinations of conditions (how often the reaper sweeps and the store is reopened, the
@@ -127,14 +130,14 @@ func Modes() (all []HistoryRunConditions) {
 	return all
 }
 
-// Apply adds the conditions of the mode to the history. It removes lists that are read page by page (the verb
-// Open) over several ranges: whether such a list returns an item that is inserted while it is read depends on
-// the positions at which its pages ended. If ranges are split, it also removes queries with ORDER BY over
-// several ranges: equal rows come in the order of range numbers, which is the order of the ranges only until
-// a split.
+// Apply returns the history h as it runs under the conditions m: with the sweeps, reopenings and splits of m
+// between its steps, and with m's ranges and indexing policy in its configuration. It omits steps whose
+// answer the conditions may change: lists over several ranges that are read page by page, because it depends
+// on the page ends whether they return an item inserted meanwhile; and, if ranges are split, queries with
+// ORDER BY over several ranges, because a split changes the order of equal rows.
 func (m HistoryRunConditions) Apply(h History, r *rand.Rand) History {
 	out := History{Config: h.Config}
-	out.Config.Ranges, out.Config.Between, out.Config.Doors = m.Ranges, m.Between, m.Doors
+	out.Config.Ranges, out.Config.Between, out.Config.Handles = m.Ranges, m.Between, m.Handles
 	if m.Policy != "" {
 		out.Config.Policy = m.Policy
 	}

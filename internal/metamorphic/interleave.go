@@ -71,9 +71,10 @@ func (b *interleavingEngine) during(gap func(), operation func() (string, error)
 	return operation()
 }
 
-// arrive is called before each engine call. For the interrupted operation it runs the concurrent
-// operations that are due. A background loop waits until that operation has ended; if the loop must give
-// up its lock, arrive returns engine.ErrRead.
+// arrive is called before each call of the engine. If the call belongs to the operation that the test
+// interrupts, arrive runs the concurrent operations that are due. If it belongs to a background loop of the
+// store, arrive waits until the interrupted operation has ended; it returns engine.ErrRead if the loop must
+// release its lock before that.
 func (b *interleavingEngine) arrive(ctx context.Context) error {
 	switch ctx.Value(callerRoleContextKey{}) {
 	case operating:
@@ -123,9 +124,9 @@ func (b *interleavingEngine) pause() {
 	}
 }
 
-// inner returns the context that an interleavingEngine passes to the engine below it. For the interrupted
-// operation and the concurrent operations this context never ends: a noWaitContext ends at the first wait,
-// and a wait inside the engine must not end a concurrent operation.
+// inner returns the context that an interleavingEngine passes to the engine below it. The context of an
+// operation under test may be a noWaitContext, which ends when the operation has to wait for a lock. A wait
+// inside the engine must not end it, so the engine gets a context that never ends.
 func inner(ctx context.Context) context.Context {
 	if ctx.Value(callerRoleContextKey{}) == nil {
 		return ctx
@@ -158,7 +159,9 @@ func (b *interleavingEngine) Settle(ctx context.Context, scope []byte, seen uint
 	return b.Engine.Settle(inner(ctx), scope, seen)
 }
 
-// Update runs fn as one transaction in scopes: see engine.Engine.
+// Update runs fn as one transaction in scopes. If the caller is the interrupted operation, other operations
+// can run before the transaction, before and after fn, and after the commit. A concurrent operation first
+// waits until the scopes are free.
 func (b *interleavingEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) ([]engine.ScopePosition, error) {
 	if v, ok := ctx.Value(callerRoleContextKey{}).(*runningOperation); ok {
@@ -203,8 +206,8 @@ type runningOperation struct {
 	err     error
 }
 
-// begin starts fn in a goroutine of its own, and returns when fn has ended or first waits for a lock (waits
-// is true). If patient is false, fn never waits: its context ends when it would have to.
+// begin starts fn, a concurrent operation, in a goroutine of its own. It returns when fn has ended, or waits
+// for a lock (waits is true). If patient is false, the context of fn ends when fn would have to wait.
 func begin(ctx context.Context, patient bool,
 	fn func(context.Context) error) (v *runningOperation, waits bool) {
 	v = &runningOperation{mayWait: patient, on: make(chan struct{}), off: make(chan bool)}

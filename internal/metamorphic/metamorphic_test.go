@@ -144,8 +144,8 @@ func TestShrinkRemovesConcurrentOperations(t *testing.T) {
 	}
 }
 
-// faultyModel is a Subject with a deliberate fault: a Model whose steps, state or answers are changed by
-// bend and after.
+// faultyModel is a Model with a deliberate fault that the tests must find. bend changes each step before the
+// model executes it, and after changes the model's state or its answer afterwards; either may be nil.
 type faultyModel struct {
 	*Model
 	bend  func(*Model, *Step)         // changes the step before it is done

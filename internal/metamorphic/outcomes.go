@@ -105,8 +105,8 @@ func (w *Model) state() string {
 	return b.String()
 }
 
-// agreeing returns the models after those possible outcomes of a step whose answer equals got, the answer
-// of the store. Of models with equal states it returns one.
+// agreeing compares the possible outcomes of a step with got, the store's answer. It returns the model's
+// state after each outcome that has this answer, without duplicates.
 func agreeing(possible []allowedStepOutcome, got string) (twins []*Model) {
 	var states []string
 	for _, o := range possible {
@@ -125,7 +125,7 @@ func agreeing(possible []allowedStepOutcome, got string) (twins []*Model) {
 	return twins
 }
 
-// answers returns the different answers of the outcomes, as text.
+// answers returns the different answers that the model allows for a step, as text for an error message.
 func answers(possible []allowedStepOutcome) string {
 	var list []string
 	for _, o := range possible {

@@ -21,8 +21,8 @@ func PolicyNames() []string {
 	return []string{DefaultPolicy, NoIndex, SomePaths, MostPaths, CompositePolicy}
 }
 
-// nextPolicy returns the name of the indexing policy that a Reindex step sets: its argument or, without one,
-// SomePaths and DefaultPolicy alternately.
+// nextPolicy returns the name of the indexing policy that the Reindex step s sets, if the container has the
+// given one: the step's argument or, without an argument, the other one of SomePaths and DefaultPolicy.
 func nextPolicy(s Step, policy string) string {
 	switch {
 	case len(s.Args) > 0:

@@ -10,7 +10,8 @@ import (
 
 var seedFlag = flag.Uint64("histories.seed", 0, "run the random history of this seed alone, in every mode")
 
-// Subject is the system under test of a history: a store, or a deliberately faulty model.
+// Subject is the system under test that executes a history, a random sequence of steps: a store, or a
+// deliberately faulty model.
 type Subject interface {
 	// Do executes a step and returns the answer in the format of Model.Do. It returns an error for results
 	// that are wrong with any answer: an etag that stands for two contents, or a body that was not written.
@@ -105,7 +106,8 @@ func checkSeed(t *testing.T, seed uint64, m HistoryRunConditions, open SubjectOp
 	}
 }
 
-// random returns the random history of a seed with the conditions of a mode.
+// random returns the history that is generated from a seed, for a run under the conditions m, such as how
+// often the reaper sweeps.
 func random(seed uint64, m HistoryRunConditions) History {
 	r := rand.New(rand.NewPCG(seed, 0))
 	return m.Apply(Generate(r, stepsEach), r)

@@ -4,7 +4,9 @@ package metamorphic
 
 import "math/rand/v2"
 
-// The number of histories and modes that Check runs with -tags long. The seeds differ in each run.
+// The size of the test of random histories (sequences of operations) with -tags long: the number of
+// histories, the steps of each, and the number of modes (how often the reaper sweeps and the store is
+// reopened, for example) in which each runs. The seeds differ in each run.
 const (
 	histories = 1500
 	stepsEach = 150

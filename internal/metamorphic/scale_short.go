@@ -11,8 +11,8 @@ const (
 	modesEach = 3
 )
 
-// The size of the test that only runs queries: sets of documents for each number of partition key ranges, and
-// queries for each set.
+// The size of the test that only runs queries: the number of sets of documents for each number of partition
+// key ranges, and the number of queries for each set.
 const (
 	QueryDatasets = 12
 	QueriesEach   = 50

@@ -26,7 +26,8 @@ type failedSeed struct {
 	mode HistoryRunConditions
 }
 
-// keptSeeds returns the seeds that every Check runs in their modes. Seeds that have failed are added here.
+// keptSeeds returns the seeds of random histories that have failed before, each with the mode in which it
+// failed. Every Check runs them again.
 func keptSeeds() []failedSeed {
 	return []failedSeed{
 		{23537794335624, HistoryRunConditions{Sweep: Never, Reopen: Never, Ranges: 1, Policy: DefaultPolicy}},

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// ItemKey names an item: its id, and the name of its partition (see components for the meaning of the name).
+// ItemKey names an item: its id, and its partition key in the notation of histories, such as "x", or "x/y"
+// for a hierarchical key (see components).
 type ItemKey struct{ ID, Partition string }
 
 // HomePartition is the partition of an item whose key is written without one: the key "7" is "7@p".
@@ -46,8 +47,8 @@ const (
 	Ask      = "query"    // a query over a scope; the text of the query comes last
 	Default  = "default"  // off, null or a JSON token: the container's default time to live
 	Path     = "path"     // none, or the property from which times to live count
-	// an indexing policy: replace the container with it; no argument: switch between SomePaths and
-	// DefaultPolicy
+	// Reindex replaces the container's indexing policy by the policy in its argument. Without an argument, it
+	// switches between SomePaths and DefaultPolicy.
 	Reindex = "reindex"
 	Sweep   = "sweep"  // purge everything that is due
 	Reopen  = "reopen" // close the store and open it again
@@ -77,17 +78,17 @@ type Step struct {
 
 	Query // the query of an Ask; SELECT is its first word
 
-	// In, Range and EPK are the scope of a list or a query; at most one of them is set. In is the key of
-	// the partition that is read, or a prefix of hierarchical keys ("x/*"). Range is the key of a
-	// partition: the partition range that holds it is read. EPK is an effective partition key: two
-	// requests read what lies below it, and then the rest.
+	// In, Range and EPK are the scope of a list or a query; at most one of them is set. In is the key of the
+	// partition that is read, or a prefix of hierarchical keys ("x/*"). Range is the key of a partition whose
+	// partition range is read. EPK is an effective partition key at which the container is divided: one
+	// request reads the keys below it, and another one the rest.
 	In, Range, EPK string
 	Page           int // items per page; 0 is the store's default
 
 	Between string // concurrent operations: see ConcurrentOperation
 }
 
-// Key returns the first argument of a step about one item.
+// Key returns the item that a step about a single item names, its first argument.
 func (s Step) Key() ItemKey { return parseItemKey(s.Args[0]) }
 
 // Document returns the key of the document that a step writes.

@@ -26,7 +26,7 @@ func OpenStore(c TestedContainerConfig, openEngine func() (engine.Engine, error)
 	s := &testedStore{config: c, openEngine: openEngine, clock: ttl.NewManual(time.Unix(began, 0)),
 		ctx: as(context.Background(), checking), op: as(context.Background(), operating),
 		issuedIdentities: issuedIdentities{etags: map[string]*itemVersion{}, rids: map[string]int{},
-			lsns: map[string]uint64{}, exact: map[string]bool{}, several: c.Doors > 1},
+			lsns: map[string]uint64{}, exact: map[string]bool{}, several: c.Handles > 1},
 		last: map[ItemKey][2]string{}, cursors: map[string]*listCursorPosition{}, ranges: map[string]int{},
 		def: c.Default, policy: c.Policy}
 	if err := s.open(); err != nil {
@@ -45,7 +45,8 @@ type storeInstance struct {
 	c  *store.Container
 }
 
-// turn makes the next of several stores over one engine the one that executes the following steps.
+// turn switches to the next of several stores that share one engine: the following steps of the test use that
+// store. It does nothing if there is only one store.
 func (s *testedStore) turn() error {
 	if len(s.doors) < 2 {
 		return nil
@@ -61,7 +62,7 @@ func (s *testedStore) turn() error {
 	return s.find()
 }
 
-// find looks the container up.
+// find looks up the tested container in the open store, and sets it as the container of the following steps.
 func (s *testedStore) find() error {
 	d, err := s.db.Database("db")
 	if err != nil {
@@ -128,8 +129,8 @@ func (s *testedStore) open() error {
 	if err != nil {
 		return errors.Join(err, e.Close())
 	}
-	for range max(s.config.Doors, 1) {
-		db, err := store.Open(s.ctx, shared.Door(), store.Options{Clock: s.clock, Ranges: s.config.Ranges,
+	for range max(s.config.Handles, 1) {
+		db, err := store.Open(s.ctx, shared.Handle(), store.Options{Clock: s.clock, Ranges: s.config.Ranges,
 			Lenient: s.config.Lenient, ManualReaper: true})
 		if err != nil {
 			return errors.Join(err, s.closeAll())
@@ -229,8 +230,9 @@ func (s *testedStore) purge(ctx context.Context) error {
 	return err
 }
 
-// sweep purges everything that has expired. In a history with concurrent operations it returns how many
-// documents are left, which must be the live ones; if they run during this very sweep, the result is empty.
+// sweep purges all expired items. In a history without concurrent operations it returns an empty result. In
+// one with concurrent operations it returns how many documents are left, which must be the number of live
+// documents, unless operations run during this sweep; then the result is empty as well.
 func (s *testedStore) sweep(step Step) (string, error) {
 	if err := s.purge(s.op); err != nil || s.between == nil || step.Between != "" {
 		return "", err
@@ -266,7 +268,8 @@ func (s *testedStore) check() error {
 	return errors.Join(append(found, err)...)
 }
 
-// swept checks that a sweep removes nothing visible, and leaves nothing for a second sweep.
+// swept purges the expired items twice. It returns an error if that changes the list of visible items, if the
+// second purge finds more expired items, or if the reported number of documents is then wrong.
 func (s *testedStore) swept() error {
 	before, err := s.list(Step{})
 	if err != nil {

@@ -220,8 +220,9 @@ func (s *testedStore) scope(step Step) store.PartitionScope {
 // inPartition reports whether the scope is one logical partition.
 func (s Step) inPartition() bool { return s.In != "" && !strings.HasSuffix(s.In, "*") }
 
-// looksAhead reports whether a full page has a continuation only if an item follows the page. This is so for
-// a list with a condition on u, and for a list of one logical partition.
+// looksAhead reports whether, for the list of this step, a full page has a continuation only if another item
+// follows. This is so for a query with a condition on the property u, and for a list of one logical
+// partition. Other lists may end with an empty page.
 func (s Step) looksAhead() bool { return s.U != "" || s.inPartition() }
 
 func (s *testedStore) list(step Step) (string, error) {

@@ -29,7 +29,8 @@ const (
 	Import  = "import"  // upsert with a _ts of Seconds ago
 	Hold    = "lease"   // for Seconds
 	Release = "release" // a lease
-	// Count makes times to live count from the property Path ("" is _ts) and sets the default TTL.
+	// Count is the verb of an operation that makes times to live count from the property Path ("" is _ts) and
+	// sets the default TTL.
 	Count   = "count"
 	Hurry   = "hurry"   // completes the background work of a Count, which otherwise may be pending
 	Ceiling = "ceiling" // Seconds is 1 or 0: whether the default limits the items' own ttl
@@ -57,9 +58,9 @@ const (
 	OtherPath = "/o/base"
 )
 
-// Base converts a value of a TimelineOperation to JSON for a store whose ContainerTimeline began in a given
-// second since 1970. The value +n stands for the n-th second of the ContainerTimeline. Any other value is a
-// JSON token. An empty value means that the property is absent.
+// Base converts a value of a TimelineOperation to JSON. The value +n stands for the n-th second of a timeline
+// that began in the second began, and becomes a number of seconds since 1970. Any other value is a JSON token
+// already; "" means that the property is absent.
 func Base(value string, began int64) string {
 	after, relative := strings.CutPrefix(value, "+")
 	if n, err := strconv.ParseFloat(after, 64); relative && err == nil {

@@ -5,10 +5,10 @@ import (
 	"strconv"
 )
 
-// RandomWorld draws a ContainerTimeline of Partitions timelines and about as many rounds as given. In a round
-// each partition has at most one event, and some seconds pass. Sometimes the default time to live changes, or
-// whether it limits the items' own ttl. Mostly one second passes, so that times to live of a few seconds end
-// before, in and after the second of a change.
+// RandomWorld draws a random ContainerTimeline: the events of a container with Partitions partition keys, in
+// the given number of rounds. In a round each partition has at most one event, the container may change its
+// default time to live or whether the default limits the items' own ttl, and then some seconds pass. Mostly
+// one second passes, so that many items expire just before, in or just after the second of a change.
 func RandomWorld(r *rand.Rand, rounds int) ContainerTimeline {
 	w := ContainerTimeline{Default: anyDefault(r)}
 	v, now := 0, int64(0)
@@ -39,7 +39,7 @@ func anyDefault(r *rand.Rand) int64 {
 	return pick[int64](r, 0, -1, 1, 2, 3, 5, 8, 30, 2147483647)
 }
 
-// anyLife draws a ttl: mostly none, otherwise mostly short.
+// anyLife draws a ttl in seconds: 0 (none), -1 (never), a few seconds, or the largest valid ttl.
 func anyLife(r *rand.Rand) int64 {
 	return pick[int64](r, 0, 0, 0, 0, -1, 1, 2, 3, 4, 6, 9, 2147483647)
 }

@@ -32,7 +32,8 @@ var ErrDiffers = errors.New("migrate: source and target differ")
 // WatchableSource is a source engine that reports its changes, so that it may be in use during the
 // migration.
 type WatchableSource interface {
-	// Watch calls fn with each changed key (single) or range, after the change is visible.
+	// Watch makes the source call fn with each change that becomes visible from now on, until stop is called.
+	// r is the changed key, if single is set, or a range of keys that has been deleted.
 	Watch(fn func(r engine.Range, single bool)) (stop func())
 }
 
@@ -116,9 +117,9 @@ func (m *EngineMigration) Stop() { m.stop() }
 // Written returns how many keys of the target have been set or deleted.
 func (m *EngineMigration) Written() uint64 { return m.written.Load() }
 
-// Copy runs passes until one finds no difference. Changes that the source makes during a pass are not a
-// reason for another one, since they are recorded for CatchUp. After an error it may be called again, and
-// continues.
+// Copy copies the source to the target in passes over all keys, until a pass finds no difference. It fails if
+// the last of maxPasses passes finds one. If the source may change meanwhile (Options.Watched), two passes
+// are enough, since changes are recorded for CatchUp. After an error Copy may be called again, and continues.
 func (m *EngineMigration) Copy(ctx context.Context) error {
 	for {
 		err := m.pass(ctx)
@@ -233,7 +234,7 @@ func (m *EngineMigration) CatchUp(ctx context.Context) (copied int, err error) {
 	return copied, nil
 }
 
-// copyRange compares a range and writes the differences.
+// copyRange compares a range of keys in the source and the target, and writes the differences to the target.
 func (m *EngineMigration) copyRange(ctx context.Context, r engine.Range) error {
 	for from := r.Start; ; {
 		c, err := m.read(ctx, from)

@@ -244,7 +244,9 @@ func (f failingEngine) Update(ctx context.Context, scopes [][]byte, fn func(engi
 	return f.Engine.Update(ctx, scopes, fn, ahead...)
 }
 
-// TestMigrateDuringUse migrates a folder while a store uses it and the target sometimes fails.
+// TestMigrateDuringUse migrates a folder to another one while a store writes to it and every seventh
+// transaction on the target fails. It checks that the target then has the last version of each document, and
+// that the old folder cannot be opened any more.
 func TestMigrateDuringUse(t *testing.T) {
 	dir := fill(t, 500)
 	clock := ttl.NewManual(time.Unix(1_900_000_000, 0))

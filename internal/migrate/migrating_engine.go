@@ -101,9 +101,9 @@ func (l *MigratingEngine) step(ctx context.Context) error {
 	return nil
 }
 
-// Close finishes the migration if everything has been copied once, and closes source and target. If the
-// migration is not finished, the folder stays the current data and the next start continues. All transactions
-// must have ended.
+// Close finishes the migration, if everything has been copied at least once, and closes the source and the
+// target. If the migration is not finished, the source still has the current data, and the next start of the
+// server continues the migration. All transactions must have ended.
 func (l *MigratingEngine) Close() error {
 	following := l.following.Load()
 	l.cancel()

@@ -27,10 +27,11 @@ func URL(t testing.TB) string {
 // prefix is the beginning of the names of all schemas that this package creates.
 const prefix = "mayfly_test_"
 
-// maxName is the maximum size of a name in PostgreSQL.
+// maxName is the maximum length of a name in PostgreSQL, in bytes.
 const maxName = 63
 
-// nameSize is the size of the names that New returns. The names of copies begin with such a name.
+// nameSize is the length in bytes of the schema names that New returns. The names of copies begin with such a
+// name.
 const nameSize = len(prefix) + 26
 
 // New returns the name of a schema that does not exist yet. The schema and its copies are dropped at the end

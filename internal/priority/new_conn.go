@@ -14,8 +14,8 @@ import (
 // work for new connections, which includes TLS handshakes, is done by turns, and one processor remains for
 // the connections that are established.
 
-// NewConnTurnLimiter returns a TurnLimiter for the new connections of a server. It uses the system clock,
-// because the connections' deadlines do.
+// NewConnTurnLimiter returns a TurnLimiter for the new connections of a server, which limits how many of them
+// are served at a time. It uses the system clock, because the connections' deadlines do.
 func NewConnTurnLimiter() *TurnLimiter {
 	return NewTurnLimiter(max(1, runtime.NumCPU()-1), ttl.SystemClock{})
 }
@@ -31,15 +31,17 @@ type AcceptedConn struct {
 	established atomic.Bool
 }
 
-// Accept waits for a turn and returns the connection c with it. A server calls it before it accepts the next
-// connection, so that connections that have arrived before are served first. ctx must end with the server.
+// Accept waits for a turn (a permission to be served, of which only a few are given at a time) and returns
+// the new connection c with it. A server calls it before it accepts the next connection, so that connections
+// that have arrived before are served first. ctx must end with the server.
 func (t *TurnLimiter) Accept(ctx context.Context, c net.Conn) *AcceptedConn {
 	n := &AcceptedConn{Conn: c, ctx: ctx, turns: t}
 	n.turn.Store(t.Take(ctx))
 	return n
 }
 
-// Read implements net.Conn. While the connection waits for input it has no turn.
+// Read reads from the connection. Until the connection is established, it gives back the connection's turn
+// (the permission to be served) while it waits for input, and takes a turn again before it returns.
 func (n *AcceptedConn) Read(p []byte) (int, error) {
 	if n.established.Load() {
 		return n.Conn.Read(p)

@@ -71,7 +71,8 @@ func (w *LongOperation) pin() {
 	w.pinned, w.thread = true, threadID()
 }
 
-// lower lowers the priority. A timer may call it in another thread.
+// lower lowers the priority of the thread in which the operation runs, unless the operation has ended. A
+// timer may call it in another thread.
 func (w *LongOperation) lower() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

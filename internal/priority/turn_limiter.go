@@ -20,11 +20,12 @@ const (
 	// busyTime is the balance from which on a connection needs a turn: the time that it has been served
 	// minus the time that it has waited for input, never below zero.
 	busyTime = 5 * time.Millisecond
-	// maxBusy is the maximum of the balance of a connection (the time served minus the time spent waiting
-	// for input), so that a short wait suffices to bring it below busyTime again.
+	// maxBusy is the maximum of the balance of a connection, which is the time for which it was served minus
+	// the time for which it waited for input. A connection with a balance of busyTime or more needs a turn to
+	// continue; the maximum lets a short wait end that.
 	maxBusy = 20 * time.Millisecond
-	// maxTurn is the time after which a turn ends, even if the goroutine is still busy or waits for something
-	// else.
+	// maxTurn is the maximum time of a turn, the permission of a busy connection to be served. After this
+	// time another connection may have a turn, even if the first one is still being served.
 	maxTurn = 5 * time.Millisecond
 )
 
@@ -85,8 +86,8 @@ func (r *TurnReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Leave ends the connection's turn, if it has one. A connection calls it before it waits for anything else
-// than input.
+// Leave gives back the connection's turn (its permission to be served), if it has one. A connection calls it
+// before it waits for anything else than input.
 func (r *TurnReader) Leave() {
 	r.turn.Leave()
 	r.turn = nil
@@ -100,8 +101,9 @@ type TurnPermit struct {
 	stop  func() // ends the timer
 }
 
-// Take waits for a turn, and returns nil if ctx ends first. It is for a piece of work that takes less than a
-// millisecond; the caller then calls Leave.
+// Take waits for a turn, which is one of a limited number of permissions to be served, and returns it. It
+// returns nil if ctx ends first. A turn is for a piece of work that takes less than a millisecond; then the
+// caller must call its Leave.
 func (t *TurnLimiter) Take(ctx context.Context) *TurnPermit {
 	if t.free.Acquire(ctx, 1) != nil {
 		return nil

@@ -26,7 +26,8 @@ func (i *clockAdvancingReader) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestTurns checks that a connection needs turns only if it is served for longer than it waits for input.
+// TestTurns checks that a connection occupies one of the limited turns of a TurnLimiter only if it is served
+// for longer than it waits for input, and that Leave gives the turn back.
 func TestTurns(t *testing.T) {
 	clock := ttl.NewManual(time.Unix(0, 0))
 	turns := &TurnLimiter{semaphore.NewWeighted(1), clock}

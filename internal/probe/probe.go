@@ -48,7 +48,7 @@ type serverPhase struct {
 	check  CheckFunc
 }
 
-// probeResponse is the body of a response.
+// probeResponse is the body of a response to a health probe, in JSON.
 type probeResponse struct {
 	Status string `json:"status"`
 	Reason string `json:"reason,omitempty"`

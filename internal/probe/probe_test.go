@@ -66,7 +66,8 @@ func TestProbes(t *testing.T) {
 	}
 }
 
-// failingListener is a listener whose Accept closes the channel asked and fails.
+// failingListener is a listener whose Accept always fails. Accept first closes the channel asked, so that a
+// test notices the call.
 type failingListener struct {
 	net.Listener
 	asked chan struct{}

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// lineEvery is the time between two lines in a log.
+	// lineEvery is the minimal time between two progress lines if the output is not a terminal.
 	lineEvery = 10 * time.Second
 	// drawEvery is the minimal time between two updates on a terminal.
 	drawEvery = 100 * time.Millisecond

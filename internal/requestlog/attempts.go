@@ -26,7 +26,8 @@ const (
 	// retryWindow is the maximum time between a failed request and its retry, in addition to the delay
 	// that the response asked the client to wait. SDKs wait for up to 15 seconds between attempts.
 	retryWindow = 20 * time.Second
-	// sameWindow is used in place of retryWindow for attempts with the same activity id or correlated id.
+	// sameWindow is the maximum time between a failed request and its retry if both have the same activity id
+	// or correlated id. Without such an id, retryWindow is the maximum.
 	sameWindow = 2 * time.Minute
 	// maxOpen is the maximum number of failed requests for which an attemptGrouper expects a retry.
 	maxOpen = 4096
@@ -36,8 +37,9 @@ func newAttemptGrouper() *attemptGrouper {
 	return &attemptGrouper{seed: maphash.MakeSeed(), open: make(map[uint64]lastAttempt)}
 }
 
-// add sets Attempt and First of the log entry r. key must be the result of f.key(r), which needs the entry's
-// headers and body.
+// add recognizes whether the log entry r is another attempt of an operation whose last attempt could be
+// retried. It sets r.Attempt, the number of the attempt from 1, and r.First, the ID of the first attempt. key
+// must be the result of f.key(r), which needs the entry's headers and body.
 func (f *attemptGrouper) add(r *RetrievedEntry, key uint64) {
 	r.Attempt, r.First = 1, r.ID
 	last, known := f.open[key]

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// encodedEntry is a log entry in the form in which a shard's block holds it.
+// encodedEntry is a log entry in its encoded form, in which the log keeps entries in memory.
 type encodedEntry []byte
 
 func (e encodedEntry) id() uint64 { return binary.LittleEndian.Uint64(e[atID:]) }
 
-// next splits b, the encoded log entries of a block, into the first entry and the rest.
+// next splits b, which holds encoded log entries one after the other, into the first entry and the rest.
 func next(b []byte) (e encodedEntry, rest []byte) {
 	n := binary.LittleEndian.Uint32(b)
 	return b[:n:n], b[n:]

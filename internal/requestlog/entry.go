@@ -96,7 +96,7 @@ type Entry struct {
 	RequestBody, ResponseBody     []byte
 }
 
-// Limits in bytes of the data that is copied from an entry.
+// Limits in bytes of what the log copies from a request and its response. Longer data is cut.
 const (
 	MaxBody    = 32 << 10 // of a body
 	maxHeaders = 16 << 10 // maximum of all request headers, or of all response headers

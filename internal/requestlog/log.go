@@ -244,8 +244,8 @@ func (l *Log) Find(id uint64) *RetrievedEntry {
 	return found
 }
 
-// Details returns the entry with a number, with Attempt and First set, or nil if the entry has been
-// overwritten.
+// Details returns the entry with the number id, or nil if it has been overwritten. The fields Attempt and
+// First are set: they say which attempt of an operation the request was, and which entry was its first one.
 func (l *Log) Details(id uint64) *RetrievedEntry {
 	found := l.Find(id)
 	if found == nil {

@@ -17,8 +17,8 @@ var (
 		`(?:=|%3d))[^;&"\s<\\]+`)
 )
 
-// TestMaskBody compares maskBody with replacements by memberPattern and pairPattern, for random JSON and
-// XML.
+// TestMaskBody checks that maskBody masks the same secrets in random JSON and XML as a replacement by regular
+// expressions does.
 func TestMaskBody(t *testing.T) {
 	common := []string{`:`, ` `, `,`, `=`, `%3D`, `%3d`, `%`, `;`, `&`, `\\`, "\n", "a", "é", "key", "sig",
 		"Sig=", "SharedAccessKey", "accountkey=", "sharedaccesssignature", "MasterKey"}

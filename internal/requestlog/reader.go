@@ -67,8 +67,8 @@ func (r *Reader) take(most uint64) (list []*RetrievedEntry, lost bool) {
 	return list, lost || r.lost
 }
 
-// entryFilterResult says whether a log entry matches the filter. It has the decoded entry without its headers
-// and bodies, and the results that were computed from these before.
+// entryFilterResult is a decoded log entry and whether it matches the filter. Its headers and bodies have
+// been dropped; what the reader needs from them (matches and key) was computed before.
 type entryFilterResult struct {
 	record  *RetrievedEntry
 	key     uint64 // the result of attemptGrouper.key

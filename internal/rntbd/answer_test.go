@@ -90,8 +90,8 @@ func TestResponses(t *testing.T) {
 }
 
 // TestResponseWithoutPosition checks the session token, the range id and the LSN of a response for which the
-// handler has set none: they are those of the request's session token or, without a valid one, those of
-// LSN 1.
+// handler has set none. They are those of the request's session token. Without a valid token, the LSN is 1
+// and there is no range id.
 func TestResponseWithoutPosition(t *testing.T) {
 	l := greeted(t, func(w http.ResponseWriter, r *http.Request) { respond(w, 404, "{}") })
 	for asked, want := range map[string][3]any{

@@ -35,13 +35,13 @@
 //
 // The head of a frame has at most 1 MiB, or 64 KiB until a request on the connection has been authorized. Its
 // body has at most Options.MaxBody bytes; a longer body is read to its end, and the response has the status
-// 413. The handler reads the body from the connection (payloadReader.go), so that a refused request occupies
-// memory only for its head, and for a body of at most 4 KiB that has arrived with it. Until a request has
-// been authorized, requests are served one after the other. No request is started while those in progress
-// hold 1 MiB or more (request_backlog.go). A client has one minute to complete a frame that it has begun, and
-// ten seconds to accept each piece of a response. A connection that is idle for 35 minutes is closed; the
-// time announced to clients is 30 minutes. A frame that cannot be parsed ends its connection, because the
-// start of the next frame cannot be found.
+// 413. The handler reads the body from the connection (payload.go), so that a refused request occupies memory
+// only for its head, and for a body of at most 4 KiB that has arrived with it. Until a request has been
+// authorized, requests are served one after the other. No request is started while those in progress hold 1
+// MiB or more (request_backlog.go). A client has one minute to complete a frame that it has begun, and ten
+// seconds to accept each piece of a response. A connection that is idle for 35 minutes is closed; the time
+// announced to clients is 30 minutes. A frame that cannot be parsed ends its connection, because the start of
+// the next frame cannot be found.
 //
 // # Shutdown
 //

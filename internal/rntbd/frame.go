@@ -35,7 +35,8 @@ type frame struct {
 // frames holds frames that are not in use, so that their buffers are used again.
 var frames = sync.Pool{New: func() any { return new(frame) }}
 
-// maxKept is the maximum size in bytes of a buffer of a pooled frame.
+// maxKept is the maximum size in bytes of the buffers of a frame that is returned to the pool. A frame with a
+// larger buffer is left to the garbage collector.
 const maxKept = 2 * inOnePiece
 
 // release returns the frame to the pool. Its strings remain valid.

@@ -40,8 +40,9 @@ func (c *conn) greet(f *frame) error {
 	return c.out.add(endHead(b), true)
 }
 
-// refusedContext returns the response to a first frame that is not a connection context. The body follows
-// without the token that announces a payload.
+// refusedContext returns the response, with status 400, to a client whose first frame is not a connection
+// context. Its head lacks the token that normally announces a body, but a body with the error message
+// follows.
 func refusedContext(f *frame) []byte {
 	b := endHead(appendAnswerHead(nil, http.StatusBadRequest, f.activity))
 	body := errorBody(

@@ -19,7 +19,8 @@ const (
 	maxSlow   = 2 * slowScore
 )
 
-// States of a readLoopRequestContext.
+// The states of an operation that runs in the goroutine that reads the connection's frames
+// (readLoopRequestContext).
 const (
 	turnRuns   = iota
 	turnPassed // another goroutine now reads frames
@@ -43,7 +44,8 @@ func (t *readLoopRequestContext) Done() <-chan struct{} {
 	return t.Context.Done()
 }
 
-// pass starts another goroutine that continues to read frames, once per operation.
+// pass starts another goroutine that reads the following frames of the connection, because the operation in
+// this goroutine is about to wait. Only the first call for an operation does so.
 func (t *readLoopRequestContext) pass() {
 	if t.state.CompareAndSwap(turnRuns, turnPassed) {
 		t.c.input.Leave()

@@ -200,9 +200,9 @@ func (c *conn) take(f *frame) (passed bool, err error) {
 // authorized request must not occupy many goroutines.
 func (c *conn) mayBegin(n int) bool { return n == 0 || n <= maxBacklog && c.trusted.Load() }
 
-// trust records that a request of the connection has been authorized. From then on several requests are in
-// progress at a time. t is not nil if the request runs in the goroutine that reads frames; for the first
-// authorized request another goroutine then continues to read.
+// trust records that a request of the connection has been authorized. From then on the server works on
+// several requests of the connection at a time. t is not nil if the request runs in the goroutine that reads
+// frames; for the first authorized request, trust then makes another goroutine continue to read.
 func (c *conn) trust(t *readLoopRequestContext) {
 	if c.trusted.Swap(true) {
 		return

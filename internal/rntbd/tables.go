@@ -66,14 +66,15 @@ type operationMapping struct {
 	media  string // content type
 }
 
-// Operations that need special treatment.
+// The RNTBD numbers of the operations that the code refers to by name.
 const (
 	opRead     = 0x03
 	opReadFeed = 0x04
 	opQuery    = 0x0F
 )
 
-// operations holds the HTTP methods and headers of operations. The index is the operation's number in RNTBD.
+// operations maps the operation types of RNTBD, Cosmos DB's direct-mode protocol, to the HTTP methods and
+// headers that stand for them. The index is the number of the type.
 var operations = [...]operationMapping{
 	0x01:       {method: http.MethodPost, feed: true},
 	0x02:       {method: http.MethodPatch, media: "application/json-patch+json"},
@@ -101,8 +102,9 @@ type headerMapping struct {
 	spell func(value string) string
 }
 
-// headers holds the headers for the tokens that a gateway supports as headers. The consistency level is not
-// one of them, since in direct mode clients ask for Strong whatever the account's level is.
+// headers maps the id of a token of a direct-mode frame to the HTTP header with the same meaning. It has only
+// headers that a gateway supports, except the consistency level, since in direct mode clients ask for Strong
+// whatever the account's level is.
 var headers = [...]headerMapping{
 	0x01:         {"Authorization", text},
 	0x03:         {"X-Ms-Date", text},

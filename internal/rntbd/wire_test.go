@@ -13,8 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/rntbd"
 )
 
-// cachedContainer is a header in which the handlers of the tests, which see HTTP requests, get the field
-// CachedContainer of a Request: the rid that the client has cached for the container's name.
+// cachedContainer is a header that exists only in these tests. In it the tests' handler gets the value of
+// Request.CachedContainer: the rid that the client has cached for the container's name.
 const cachedContainer = "X-Cached-Container"
 
 // served converts an HTTP handler to a handler of frames. It reports each request as authorized unless its

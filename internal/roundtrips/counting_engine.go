@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// EngineCallKind is the kind of call that takes a round trip.
+// EngineCallKind is a kind of call of an engine that takes a round trip if the data are on another machine.
 type EngineCallKind int
 
 // The kinds of calls that take a round trip.
@@ -111,12 +111,13 @@ func (e *CountingEngine) Get(ctx context.Context,
 	return value, at, err
 }
 
-// View runs fn over one snapshot: see engine.Engine.
+// View runs fn over one snapshot of the other engine, and counts the round trips of its reads.
 func (e *CountingEngine) View(ctx context.Context, fn func(engine.Reader) error) error {
 	return e.Engine.View(ctx, func(r engine.Reader) error { return fn(newReader(e, r)) })
 }
 
-// Update runs fn as one transaction in scopes: see engine.Engine.
+// Update runs fn as one transaction of the other engine in scopes, and counts the round trips of its
+// beginning, its reads and its commit.
 func (e *CountingEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) ([]engine.ScopePosition, error) {
 	at, err := e.Engine.Update(ctx, scopes, func(t engine.Txn) error {
@@ -161,8 +162,8 @@ func (e *CountingEngine) Horizon(scope []byte) uint64 {
 	return e.Engine.Horizon(scope)
 }
 
-// Settle waits until everything that a reader has seen of a scope, up to LSN seen, is durable: see
-// engine.DurabilityReporter. It counts as one call.
+// Settle waits until all commits of a scope (the keys with one prefix) up to the LSN seen are durable: see
+// engine.DurabilityReporter. It counts as one round trip.
 func (e *CountingEngine) Settle(ctx context.Context, scope []byte, seen uint64) error {
 	e.count(Settle)
 	return e.Engine.Settle(ctx, scope, seen)

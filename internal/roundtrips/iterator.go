@@ -109,8 +109,8 @@ func (i *countingIterator) SeekGE(key []byte) bool {
 	return i.fetch(Seek, found)
 }
 
-// prefetched reports whether the first row at or after key is in the batch. If so, it moves to the row
-// before that.
+// prefetched reports whether the rows that were read ahead (the batch) show which row is the first one at or
+// after key, or that there is none. If so, it moves the iterator to just before that row.
 func (i *countingIterator) prefetched(key []byte) bool {
 	if len(i.batch) == 0 || bytes.Compare(i.batch[0].key, key) > 0 {
 		return false

@@ -12,8 +12,8 @@ import (
 // trips are counted.
 type countedOperationContextKey struct{}
 
-// Counted returns a context that marks the calls of an operation whose round trips are counted. Unlike
-// calls of background work, they do not wait.
+// Counted returns a context for the calls of an operation whose round trips to the engine are counted. While
+// such an operation runs, calls with any other context, which are those of background work, wait.
 func Counted(ctx context.Context) context.Context {
 	return context.WithValue(ctx, countedOperationContextKey{}, true)
 }
@@ -92,8 +92,8 @@ func (e *BackgroundPausingEngine) Shared() bool { return true }
 // Advice returns what the underlying engine recommends: see engine.TxnSizeAdvice.
 func (e *BackgroundPausingEngine) Advice() engine.TxnSizeAdvice { return engine.SizeAdviceOf(e.Engine) }
 
-// View calls View of the engine. A call of background work first waits for the end of an operation that is
-// being counted.
+// View passes the call on to the wrapped engine. If it comes from background work, it is held back until the
+// operation whose round trips are being counted has ended.
 func (e *BackgroundPausingEngine) View(ctx context.Context, fn func(engine.Reader) error) error {
 	return e.turn.call(ctx, func() error { return e.Engine.View(ctx, fn) })
 }
@@ -109,8 +109,8 @@ func (e *BackgroundPausingEngine) Update(ctx context.Context, scopes [][]byte, f
 	return at, err
 }
 
-// Get calls Get of the engine. A call of background work first waits for the end of an operation that is
-// being counted.
+// Get passes the call on to the wrapped engine. If it comes from background work, it is held back until the
+// operation whose round trips are being counted has ended.
 func (e *BackgroundPausingEngine) Get(ctx context.Context, scope, key []byte) (v []byte,
 	at engine.ScopePosition,
 	err error) {
@@ -121,21 +121,23 @@ func (e *BackgroundPausingEngine) Get(ctx context.Context, scope, key []byte) (v
 	return v, at, err
 }
 
-// BackgroundPausingDatabaseEngine is a BackgroundPausingEngine over a database with a clock and
-// notifications.
+// BackgroundPausingDatabaseEngine is a BackgroundPausingEngine, in which background work waits while a test
+// counts the round trips of an operation, over a database with a clock and notifications.
 type BackgroundPausingDatabaseEngine struct {
 	BackgroundPausingEngine
 	engine.ClockReporter
 	notifier engine.CommitNotifier
 }
 
-// Await calls Await of the database. A call of background work first waits for the end of an operation that
-// is being counted.
+// Await passes the call on to the wrapped engine, which then reports commits of other servers in scopes. If
+// the call comes from background work, it is held back until the operation whose round trips are being
+// counted has ended.
 func (e *BackgroundPausingDatabaseEngine) Await(ctx context.Context, scopes [][]byte) error {
 	return e.turn.call(ctx, func() error { return e.notifier.Await(ctx, scopes) })
 }
 
-// Listen calls Listen of the database.
+// Listen calls fn for commits that other servers report, until ctx ends: see engine.CommitNotifier. It passes
+// the call on to the wrapped engine without pausing it.
 func (e *BackgroundPausingDatabaseEngine) Listen(ctx context.Context, fn func([]byte)) {
 	e.notifier.Listen(ctx, fn)
 }

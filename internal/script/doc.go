@@ -17,12 +17,11 @@
 //
 // # Limits
 //
-// The interpreter runs in a goroutine of the Runtime (interpreterGoroutine.go). The caller's goroutine
-// carries out the operations that the script requests from its Host. Every few milliseconds it checks the
-// script's running time and the memory of the process, and stops the script if necessary. The interpreter can
-// be stopped only between two instructions. It limits the depth of calls by itself. While the Host carries
-// out an operation, the interpreter's goroutine checks the time, and cancels the context of the operation if
-// necessary.
+// The interpreter runs in a goroutine of the Runtime (executor.go). The caller's goroutine carries out the
+// operations that the script requests from its Host. Every few milliseconds it checks the script's running
+// time and the memory of the process, and stops the script if necessary. The interpreter can be stopped only
+// between two instructions. It limits the depth of calls by itself. While the Host carries out an operation,
+// the interpreter's goroutine checks the time, and cancels the context of the operation if necessary.
 //
 // Some single instructions and built-in functions could run or allocate without limit. rewrite.go wraps
 // string additions, templates and spread arguments in calls that check the size. The sandbox (sandbox.go), a

@@ -40,7 +40,8 @@ func (m *interpreterGoroutine) leave() {
 	close(m.jobs)
 }
 
-// work is the function of the interpreterGoroutine. It runs jobs until the caller leaves.
+// work is the function of the goroutine in which the Runtime's scripts run. It runs one job after the other
+// and sends their results to the caller, until the caller closes the channel of jobs.
 func (r *Runtime) work() {
 	defer close(r.executor.done)
 	for job := range r.executor.jobs {
@@ -130,8 +131,8 @@ func (r *Runtime) stop(why error) {
 	r.interrupt(why)
 }
 
-// interrupt ends the script at its next instruction. The interpreterGoroutine, in which the script runs,
-// calls it directly; the goroutine that called the Runtime calls stop, which also records the reason.
+// interrupt ends the script at its next instruction, for the reason why. The goroutine in which the script
+// runs calls it directly; any other goroutine calls stop, which also records the reason.
 func (r *Runtime) interrupt(why error) {
 	r.stopped.Store(true)
 	r.js.Interrupt(interruptReason{why})
@@ -163,8 +164,9 @@ type callerGonePanic struct{}
 
 func (callerGonePanic) Error() string { return "nobody waits for the script any more" }
 
-// ask is called by the script's goroutine. It lets the goroutine that called the Runtime run do, and waits
-// until that has ended. While it waits, it checks the time limit.
+// ask makes the goroutine that called the Runtime run the function do, and waits until do has returned. Only
+// the goroutine of the script calls ask. While it waits, it cancels do if the time limit of the script has
+// passed.
 func (r *Runtime) ask(do func()) {
 	select {
 	case r.executor.asks <- do:

@@ -69,8 +69,8 @@ func (f *Function) Call(args []jsondoc.Value) (result jsondoc.Value, err error) 
 	return *out, nil
 }
 
-// encodeResult encodes a script's value as JSON. It returns nil for undefined, functions and symbols. It
-// panics with a *SizeOrMemoryLimitError.
+// encodeResult encodes a script's value as JSON. It returns nil for undefined, functions and symbols. If the
+// JSON text is too large, it panics with a *SizeOrMemoryLimitError.
 func (r *Runtime) encodeResult(v goja.Value) []byte {
 	e := &jsonEncoder{r: r, limit: r.limits.Result, outward: true}
 	if !e.root(v) {

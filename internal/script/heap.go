@@ -52,6 +52,6 @@ func (m *heapGrowthMeter) over(limit int64) bool {
 	return live-m.base > limit
 }
 
-// hardFactor limits the heap including garbage: if it exceeds twice the heap at the start plus hardFactor
-// times the memory limit, over returns true without a garbage collection.
+// hardFactor is the number of memory limits by which the heap, including garbage, may exceed twice its size
+// at the start of a script. Beyond that, the script counts as over its limit without a garbage collection.
 const hardFactor = 3

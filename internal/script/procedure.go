@@ -10,6 +10,9 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
+// contextText is the text of context.js, which defines the objects that stored procedures and triggers use,
+// such as the result of getContext().
+//
 //go:embed context.js
 var contextText string
 
@@ -38,7 +41,8 @@ type procedureRun struct {
 	log       strings.Builder
 }
 
-// acceptedOperation is an operation that was accepted and has not been carried out yet.
+// acceptedOperation is an operation on documents that a script has requested, and whose callback has not been
+// called yet.
 type acceptedOperation struct {
 	Operation
 	callback goja.Callable
@@ -161,8 +165,8 @@ func (s *procedureRun) setup() error {
 	return nil
 }
 
-// messages returns what getBody of the script's request and response objects returns at first: for a trigger
-// the two documents, for a procedure its arguments and "".
+// messages returns the initial bodies of the request and response objects that a script sees: for a trigger
+// the documents of the request and the response, for a stored procedure its arguments and "".
 func (s *procedureRun) messages() (request, response goja.Value) {
 	if s.p.Trigger != NoTrigger {
 		return s.toJS(s.p.Request), s.toJS(s.p.Response)
@@ -174,7 +178,9 @@ func (s *procedureRun) messages() (request, response goja.Value) {
 	return s.js.NewArray(args...), s.js.ToValue("")
 }
 
-// start is the native function start(operation, callback). It returns true if the operation was accepted.
+// start is the native function start(operation, callback), by which a stored procedure starts an operation on
+// the collection. callback is called later with the result. start returns true if the operation was accepted,
+// and false if too much is pending, most of the time limit has passed, or the transaction is full.
 func (s *procedureRun) start(call goja.FunctionCall) goja.Value {
 	o := call.Argument(0).ToObject(s.js)
 	callback, ok := goja.AssertFunction(call.Argument(1))

@@ -14,7 +14,8 @@ import (
 const (
 	boundedName = "\x00bounded" // applied to a sum of strings: returns the sum unless it is too long
 	fewName     = "\x00few"     // applied to spread arguments: returns an array unless there are too many
-	// applied to a value that is spread into an object: returns the value unless it is too large
+	// fitsName is the name of the function that the rewritten script calls with each value that it spreads
+	// into an object. The function returns the value, or throws an error if the value is too large.
 	fitsName = "\x00fits"
 )
 

@@ -57,10 +57,11 @@ const (
 	maxElements = 1 << 20  // elements of an array passed to a built-in function
 	maxSpread   = 64 << 10 // elements of an array that is spread into arguments
 	maxText     = 16 << 20 // UTF-16 units of a string
-	// UTF-16 units of a string that is passed to a built-in function which does much work for each unit
+	// maxHard is the maximum length, in UTF-16 units, of a string that is passed to a built-in function which
+	// does much work for each unit.
 	maxHard    = 64 << 10
 	maxPattern = 16 << 10 // UTF-16 units of a regular expression
-	// steps of one call of a built-in function that searches in strings
+	// maxWork is the maximum number of steps of one call of a built-in function that searches in strings.
 	maxWork = 100e6
 )
 
@@ -83,7 +84,8 @@ type Runtime struct {
 
 	matchers map[string]*regexpMatcher // by flags and source
 
-	// heap and the fields after it are used only by the goroutine that calls the Runtime.
+	// heap measures how much the process's heap has grown since the script began. heap and the fields after
+	// it are used only by the goroutine that calls the Runtime.
 	heap      heapGrowthMeter
 	tick      <-chan time.Time // time of the next check of the limits, which may be during a later call
 	release   func()           // releases tick

@@ -10,14 +10,17 @@ import (
 // concatenated, so that all of them use the original built-in functions, which no script of a client can
 // have changed.
 var (
+	// sandboxBase is the text of sandbox.js, the first file of the script that every Runtime runs before
+	// scripts of clients.
+	//
 	//go:embed sandbox.js
 	sandboxBase string // helpers, arrays, functions and objects
 	//go:embed sandbox_text.js
-	sandboxOfText string
+	sandboxOfText string // functions of String
 	//go:embed sandbox_regexp.js
-	sandboxOfRegexp string
+	sandboxOfRegexp string // RegExp
 	//go:embed sandbox_values.js
-	sandboxOfValues string
+	sandboxOfValues string // JSON, Error and Date
 )
 
 const sandboxFile = "sandbox"

@@ -1,7 +1,7 @@
-// Every script starts with this and with the other files of sandbox.go, which are the statements of one function. goja stops a
-// script between two of its instructions, and it has no meter of memory that would stop it inside one. So whatever a single
-// call of a built-in function could make unboundedly long or large is bounded here, or taken away. The wrappers are JavaScript on
-// purpose: to call one is to pass an instruction.
+// This file and the other sandbox files run before each script, as the statements of one function. goja can interrupt a script
+// only between two instructions, and it does not limit memory. A single call of a built-in function could therefore run, or
+// allocate, without limit. The sandbox limits such functions or removes them. The wrappers are written in JavaScript, because
+// each call of one is an instruction, at which goja can interrupt the script.
 var global = this, MaxElements = native.maxElements, MaxText = native.maxText, MaxHard = native.maxHard;
 var apply = Reflect.apply, construct = Reflect.construct, isArray = Array.isArray;
 var describe = Object.getOwnPropertyDescriptor, prototypeOf = Object.getPrototypeOf;
@@ -15,7 +15,7 @@ function put(o, name, f) {
 function tooLong() { throw new RangeError('Invalid array length'); }
 function tooLarge() { throw new RangeError('Invalid string length'); }
 
-// lengthOf is the length that a built-in function will see. A getter could tell another one the next time.
+// lengthOf returns the length that a built-in function will use. It refuses a getter, which could return another length later.
 function lengthOf(v) {
   if (typeof v === 'string' || isArray(v)) return v.length;
   if (v === null || typeof v !== 'object' && typeof v !== 'function') return 0;
@@ -30,7 +30,7 @@ function lengthOf(v) {
 
 function fits(v) { if (lengthOf(v) > MaxElements) tooLong(); }
 
-// few makes an array of what is spread into arguments.
+// few returns an array of the values that a spread (...v) passes as arguments. It fails if there are too many.
 function few(v) {
   if (isArray(v) && v.length > native.maxSpread) tooLong();
   var out = [];
@@ -38,23 +38,23 @@ function few(v) {
   return out;
 }
 
-// fitsArguments bounds the arguments of a call of a function.
+// fitsArguments fails if an array has too many elements for the arguments of a call.
 function fitsArguments(v) { if (lengthOf(v) > native.maxSpread) tooLong(); }
 
-// hard bounds a text that much is done with for each of its characters.
+// hard fails if a string is too long for a function that does much work for each character.
 function hard(v) { if (typeof v === 'string' && v.length > MaxHard) tooLarge(); }
 
-// search bounds the search of a text in another: that may compare each place of the one with all of the other.
+// search fails if the search of part in subject could take too long: it may compare part at each position of subject.
 function search(subject, part) {
   if (subject.length * ('' + part).length > native.maxWork) tooLarge();
 }
 
-// What the compiler puts around some expressions.
+// The functions that the compiler of scripts inserts around some expressions.
 define(global, native.bounded, { value: native.bound });
 define(global, native.few, { value: few });
 define(global, native.fits, { value: function (v) { fits(v); return v; } });
 
-// wrap runs check, with the this and the arguments of the call, before a built-in function.
+// wrap replaces a built-in function of o by one that first calls check with the receiver and the arguments.
 function wrap(o, name, check) {
   var f = o[name];
   if (typeof f !== 'function') return;
@@ -80,7 +80,7 @@ own(array).forEach(function (name) {
 });
 put(array, Symbol.iterator, array.values);
 
-// A comparison of two long texts takes long, so each is an instruction.
+// The comparison of two long strings takes long, so the default order of sort is a function: each call is an instruction.
 var sort = array.sort;
 function order(a, b) {
   a = '' + a;
@@ -127,7 +127,7 @@ put(array, 'concat', function () {
   return apply(concat, this, arguments);
 });
 
-// A structure of shared arrays is small and flat without end, so the depth is walked here.
+// Arrays that contain the same array several times are small, but their flat form can be huge, so flat counts its elements.
 put(array, 'flat', function (depth) {
   var out = [];
   (function walk(list, depth) {

@@ -1,11 +1,11 @@
 // Regular expressions.
 //
-// Two engines match regular expressions. One takes time in proportion to the text and to the pattern, but knows no lookaround,
-// no back references and none of some rare things, and can only begin at the beginning. The other tries, which may take time
-// without end, and gives up after a while.
+// Two engines match regular expressions. The first, of goja, takes time in proportion to the text and to the pattern. It has no
+// lookaround, no back references and none of some rare constructs, and a match can only begin at the beginning of the text. The
+// second backtracks, which can take exponential time, so it gives up after a time limit.
 //
-// So a pattern without those is always matched by the first: where a search goes on in the middle of a text, it is for any
-// character followed by the pattern, from the character before. The others have their time.
+// A pattern without these constructs is always matched by the first engine. To continue a search in the middle of a text, the
+// sandbox searches from the previous character for any character followed by the pattern.
 
 var NativeRegExp = RegExp, NativeExec = RegExp.prototype.exec, source = describe(RegExp.prototype, 'source').get;
 
@@ -14,7 +14,7 @@ function has(s, part) { return apply(indexOf, s, [part]) >= 0; }
 function backtracks(pattern) {
   var s = apply(source, pattern, []);
   if (has(s, '(?=') || has(s, '(?!') || has(s, '(?<=') || has(s, '(?<!') || has(s, '\\k')) return true;
-  if (apply(NativeExec, /\{\d*,?\d{4}/, [s]) !== null) return true; // repeated too often for the first engine
+  if (apply(NativeExec, /\{\d*,?\d{4}/, [s]) !== null) return true; // the first engine allows at most 1,000 repetitions
   var inClass = false;
   for (var i = 0; i + 1 < s.length; i++) {
     if (s[i] === '[') inClass = true;
@@ -28,8 +28,8 @@ function backtracks(pattern) {
 
 function tooCostly() { throw new RangeError('The regular expression is too costly for a text of this length'); }
 
-// weight is how many states the first engine has for a pattern, by a rough estimate: it repeats what is in front of {n,m}, and
-// takes no pattern that has more than 1,000 of anything.
+// weight returns a rough estimate of the number of states that the first engine has for a pattern. The engine repeats the states
+// of an operand of {n,m}, at most 1,000 times.
 function weight(s) {
   var times = 1, m;
   if (has(s, '{')) {
@@ -52,12 +52,12 @@ function affordable(pattern, subject) {
   if (s.length * w > native.maxWork) tooCostly();
 }
 
-// simple bounds the text of a pattern: what compiles it calls itself for what is nested in it.
+// simple fails if a pattern is too long: its compiler is recursive for nested groups.
 function simple(s) {
   if (s.length > native.maxPattern) throw new SyntaxError('Invalid regular expression: it is too long');
 }
 
-// tried matches by trying.
+// tried matches by the engine that backtracks.
 function tried(re, s) {
   var flags = apply(flagsOf, re, []), sticky = has(flags, 'y'), goesOn = sticky || has(flags, 'g');
   var from = goesOn ? floor(+re.lastIndex) || 0 : 0, m = null;
@@ -70,7 +70,7 @@ function tried(re, s) {
 var pattern = RegExp.prototype, flagsOf = describe(pattern, 'flags').get, inMiddle = new WeakMap(), atStart = new WeakMap(), weights = new WeakMap();
 var get = WeakMap.prototype.get, set = WeakMap.prototype.set, slice = text.slice, charCodeAt = text.charCodeAt;
 
-// without returns a pattern that begins at the beginning: itself, or any character and itself.
+// without returns re without the flags g and y, after the prefix before: empty, or any character and a group.
 function without(re, flags, cache, before) {
   var made = apply(get, cache, [re]);
   if (made === undefined) {

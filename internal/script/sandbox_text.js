@@ -1,4 +1,4 @@
-// Text: what built-in functions make of it is bounded, and what they compare.
+// Strings: limits for the results of built-in functions, and for the comparisons that they make.
 
 var text = String.prototype;
 wrap(text, 'repeat', function (self, args) { if (lengthOf('' + self) * args[0] > MaxText) tooLarge(); });
@@ -38,7 +38,7 @@ wrap(text, 'replaceAll', function (self, args) {
   bound('' + self, args[1], true, args[0]);
 });
 
-// counted makes a function that gives replacements one that gives no more of them than there is room for.
+// counted returns a replacement function that calls f, and fails when the replacements together are too long.
 function counted(f) {
   var size = 0;
   return function () {
@@ -60,8 +60,8 @@ put(String, 'raw', function (strings) {
 
 var indexOf = text.indexOf;
 
-// bound refuses a replacement that could grow beyond the limit: by what is put in for each match, or by what of the text
-// itself is put in.
+// bound fails if the result of a replacement could be too long: because of the text inserted for each match, or of the parts of
+// the subject that it inserts.
 function bound(subject, replacement, all, pattern) {
   if (typeof replacement === 'function') return;
   var by = '' + replacement, matches = all ? subject.length + 1 : 1, parts = 0, contexts = 0;

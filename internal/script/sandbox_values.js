@@ -1,4 +1,4 @@
-// Values with rules of their own, JSON, errors and dates, and those that there are none of.
+// JSON, errors and dates, which follow rules of stored procedures, and the globals that scripts do not have.
 
 // JSON.
 
@@ -37,7 +37,7 @@ put(JSON, 'parse', function parse(json, reviver) {
   })({ '': value }, '');
 });
 
-// Errors take a number before their text: new Error(404, 'no such order').
+// Errors accept a number before the message: new Error(404, 'no such order').
 
 var NativeError = Error;
 function NumberedError(first, second) {
@@ -51,7 +51,7 @@ define(NumberedError, 'name', { value: 'Error' });
 put(NativeError.prototype, 'constructor', NumberedError);
 put(global, 'Error', NumberedError);
 
-// Dates have no time zone but UTC, wherever the server stands.
+// The time zone of dates is always UTC.
 
 var NativeDate = Date, date = Date.prototype, zone = date.getTimezoneOffset, utc = Date.UTC, parseDate = Date.parse;
 function parseUTC(s) {
@@ -81,7 +81,7 @@ put(date, 'toString', date.toUTCString);
 put(date, 'toLocaleString', date.toUTCString);
 put(global, 'Date', UTCDate);
 
-// What makes code of text, and what allocates or calculates without bound.
+// Functions that compile text, and types that allocate or compute without limit, are removed.
 
 function forbidden(name) {
   return function () { throw new TypeError(name + ' is not allowed in server side scripting.'); };

@@ -41,7 +41,8 @@ func decodeContainer(v *tree.Value, in *Container) error {
 	return v.Decode((*plain)(in))
 }
 
-// DecodeTree stores the value that was read from a file: see tree.Unmarshaler.
+// DecodeTree sets c from v, the value of a file with a container's definition. It implements
+// tree.Unmarshaler.
 func (c *Container) DecodeTree(v *tree.Value) error { return decodeContainer(v, c) }
 
 // container adds a container to the database d, and returns it. in is the container as the file defines

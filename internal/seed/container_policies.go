@@ -60,7 +60,8 @@ type SpatialType string
 // Enum returns the allowed values: see jsonschema.Enum.
 func (SpatialType) Enum() []any { return []any{"Point", "LineString", "Polygon", "MultiPolygon"} }
 
-// InlineJSONSchema makes the schema a part of the schemas that use it: see jsonschema.SchemaInliner.
+// InlineJSONSchema implements jsonschema.SchemaInliner: the JSON schema of the type is written into each
+// schema that uses the type, instead of being referenced.
 func (SpatialType) InlineJSONSchema() {}
 
 // VectorIndex is an index of a vector.

@@ -18,7 +18,8 @@ import (
 type ServerDescription struct {
 	Files   map[string]string // texts of the files, by their paths in the seed
 	Folders []ContainerFolder // one for each container
-	// Left lists what a seed cannot express, with one line of text for each.
+	// Left lists the parts of the server's state that a seed, a set of files with a server's definitions and
+	// documents, cannot express. Each element is one line of text.
 	Left []string
 }
 
@@ -184,8 +185,9 @@ func (d *serverDescriptionBuilder) container(in *store.Database, c *store.Contai
 	return d.file(path+"/container.json", content)
 }
 
-// ranges adds the number of partition ranges of a container, unless a new container with the same throughput
-// has that number. It matters because documents are listed range by range.
+// ranges adds the number of a container's partition ranges to its description, content, unless a new
+// container with the throughput t would have the same number. The number matters because documents are listed
+// range by range.
 func (d *serverDescriptionBuilder) ranges(c *store.Container, content map[string]any, t definition.Throughput,
 	where string) {
 	there, spec := c.Ranges().Ranges, c.Info().Spec

@@ -16,7 +16,7 @@ import (
 // allEntities is a limit above any number of entities.
 const allEntities = 1 << 30
 
-// entities describes queues and topics.
+// entities adds all queues, topics and subscriptions of the server to the description.
 func (d *serverDescriptionBuilder) entities(ctx context.Context, queues *queue.Queues) error {
 	content := map[string]any{}
 	list, err := d.listed(ctx, queues, entity.Queue, "")

@@ -234,8 +234,8 @@ func onOff(on bool) string {
 	return "off"
 }
 
-// maxForward is the maximum by which a clock is moved forward for a seed. A document with a later time is
-// refused; the error contains its position.
+// maxForward is the maximum by which a server's clock is moved forward to the time of the newest document of
+// a seed. A document with a later time is refused, with an error that names its position in the file.
 const maxForward = 50 * 365 * 24 * time.Hour
 
 func (p *seedApplier) forward(ctx context.Context, s *Seed) error {

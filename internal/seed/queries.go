@@ -52,8 +52,8 @@ func (q *SavedQuery) value() definition.SavedQuery {
 	return saved
 }
 
-// overlayQueries adds the saved queries of the seed to those in to. If none is true, it first removes all
-// queries from to.
+// overlayQueries adds the saved queries of the seed to the settings to. If none is set, it first removes all
+// queries that the settings have.
 func (s *Settings) overlayQueries(none bool, to *store.ContainerSettings) {
 	if none {
 		to.Queries = nil

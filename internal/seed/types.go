@@ -22,7 +22,8 @@ func (a *AnyValue) DecodeTree(v *tree.Value) error {
 // JSONSchema implements jsonschema.Exposer: it returns the schema that allows every value.
 func (AnyValue) JSONSchema() (s jsonschema.Schema, err error) { return s, nil }
 
-// InlineJSONSchema makes the schema a part of the schemas that use it: see jsonschema.SchemaInliner.
+// InlineJSONSchema implements jsonschema.SchemaInliner: the JSON schema of the type is written into each
+// schema that uses the type, instead of being referenced.
 func (AnyValue) InlineJSONSchema() {}
 
 // Throughput is a number of RU/s; {"maxThroughput": RU/s} for autoscale; or {"level": "S1"}, one of Cosmos
@@ -39,7 +40,8 @@ type throughputObject struct {
 	Level     string `json:"level,omitempty" enum:"S1,S2,S3" description:"Former performance level."`
 }
 
-// DecodeTree stores the value that was read from a file: see tree.Unmarshaler.
+// DecodeTree sets t to the throughput that a seed file contains as v: a number of RU/s or an object. Its
+// errors have the position in the file. It implements tree.Unmarshaler.
 func (t *Throughput) DecodeTree(v *tree.Value) error {
 	t.place = v.Place
 	var form throughputObject
@@ -141,13 +143,16 @@ func (PartitionKey) JSONSchema() (s jsonschema.Schema, err error) {
 	return s, err
 }
 
-// InlineJSONSchema makes the schema a part of the schemas that use it: see jsonschema.SchemaInliner.
+// InlineJSONSchema marks the type for the generator of the JSON schema of seeds: the schema of a PartitionKey
+// is copied to each place where it is used, instead of being a definition of its own. It implements
+// jsonschema.SchemaInliner.
 func (PartitionKey) InlineJSONSchema() {}
 
 // DurationValue is a duration such as 90s, 12h or 29d, or one in the format of XML Schema, such as PT1M.
 type DurationValue struct{ value *tree.Value }
 
-// DecodeTree implements tree.Unmarshaler. It converts all forms to the format of XML Schema.
+// DecodeTree decodes a duration of a seed, such as 90s, 29d or PT1M, and converts it to the format of XML
+// Schema. It fails for any other value. It implements tree.Unmarshaler.
 func (s *DurationValue) DecodeTree(v *tree.Value) error {
 	d, err := entity.ParseAnyDuration(v.Text)
 	if v.Kind != tree.String || err != nil || d <= 0 {

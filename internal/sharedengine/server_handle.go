@@ -7,14 +7,14 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Server returns a door (an Engine value for one of the stores that share the engine) that behaves like the
-// engine of a server which shares a PostgreSQL database with other servers. Unlike the result of Door, it
+// Server returns a handle (an Engine value for one of the stores that share the engine) that behaves like the
+// engine of a server which shares a PostgreSQL database with other servers. Unlike the result of Handle, it
 // implements engine.SharedEngine, engine.ClockReporter and engine.CommitNotifier: it reports the time of
 // the database after each call, and the commits of other servers.
 //
 // clock is the clock of the database. The server learns its time only from these reports.
 func (s *SharedEngine) Server(clock ttl.Clock) engine.Engine {
-	return &serverEngineHandle{ClockReportingEngine: WithClock(s.Door().(*engineHandle), clock), shared: s}
+	return &serverEngineHandle{ClockReportingEngine: WithClock(s.Handle().(*engineHandle), clock), shared: s}
 }
 
 // serverEngineHandle is a handle on a shared engine in memory that behaves like the engine of one of several

@@ -8,7 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// SharedEngine is one engine that several stores use, each through its own door.
+// SharedEngine is one engine that several stores use, each through its own handle.
 type SharedEngine struct {
 	engine engine.Engine
 	getter engine.Getter
@@ -23,22 +23,22 @@ type SharedEngine struct {
 func Share(e engine.Engine) (*SharedEngine, error) {
 	g, ok := e.(engine.Getter)
 	if !ok {
-		return nil, fmt.Errorf("doors: %T reads no single keys", e)
+		return nil, fmt.Errorf("sharedengine: %T reads no single keys", e)
 	}
 	return &SharedEngine{engine: e, getter: g}, nil
 }
 
-// Door returns a new door: an engine.Engine whose Close does not affect the other doors. A door does not
-// support snapshots, because a restore would replace the engine of the other doors.
-func (s *SharedEngine) Door() engine.Engine {
+// Handle returns a new handle: an engine.Engine whose Close does not affect the other handles. A handle does not
+// support snapshots, because a restore would replace the engine of the other handles.
+func (s *SharedEngine) Handle() engine.Engine {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.open++
 	return &engineHandle{Engine: s.engine, Getter: s.getter, shared: s}
 }
 
-// leave is called when one of the stores that share the engine closes its door (its Engine value). It
-// closes the engine after the last door.
+// leave is called when one of the stores that share the engine closes its handle of the engine. The last call
+// closes the engine.
 func (s *SharedEngine) leave() error {
 	s.mu.Lock()
 	s.open--

@@ -16,9 +16,9 @@ type EngineWithGetter interface {
 	engine.Getter
 }
 
-// ClockReportingEngine is an engine of a database whose clock is that of a test. It implements
-// engine.ClockReporter and reports the time with each call. It passes on the optional interfaces of Readers
-// and Txns.
+// ClockReportingEngine is an engine that behaves like a shared database whose clock is set by a test. It
+// implements engine.ClockReporter: it returns the time of that clock with the result of each call. The
+// Readers and Txns that it passes to callers keep the optional interfaces of the wrapped engine's.
 type ClockReportingEngine struct {
 	EngineWithGetter
 	clock ttl.Clock
@@ -27,7 +27,7 @@ type ClockReportingEngine struct {
 	told time.Time // guarded by mu
 }
 
-// WithClock returns an engine whose database has a given clock.
+// WithClock returns an engine that uses e, and reports the time of clock as that of its database.
 func WithClock(e EngineWithGetter, clock ttl.Clock) *ClockReportingEngine {
 	return &ClockReportingEngine{EngineWithGetter: e, clock: clock}
 }

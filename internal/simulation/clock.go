@@ -15,7 +15,8 @@ type machineClock struct {
 	offset time.Duration
 	rate   float64 // seconds of this clock per second of the base
 	engine *database.Engine
-	// deaf is the duration up to which timers never fire; 0: all fire.
+	// deaf makes timers fail: a timer with at most this duration never fires. With 0, all timers with a
+	// positive duration fire.
 	deaf time.Duration
 }
 

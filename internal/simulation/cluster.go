@@ -80,8 +80,8 @@ func (w *RunningSimulation) grow(ctx context.Context, servers int, rng *rand.Ran
 	return nil
 }
 
-// employ adds a server to the running ones, and starts the task in which this server competes for the
-// simulation's own lease (see holdLease).
+// employ adds a server to the running ones. It also starts a task in which the server competes for a lease
+// that only the simulation uses, to check that two servers never hold it at the same time.
 func (w *RunningSimulation) employ(s *server) {
 	w.servers.add(s)
 	w.trace("%s runs", s.name)

@@ -179,7 +179,8 @@ func (d *documentHistories) end(doc *documentHistory, v *documentVersion, err er
 	}
 }
 
-// settle records that a version was stored.
+// settle records at the time now that the version v has certainly been stored: it becomes the known version
+// of the document, and writes before it are no longer open.
 func (doc *documentHistory) settle(v *documentVersion, now time.Time) {
 	for i, o := range doc.open {
 		if o == v {
@@ -266,7 +267,8 @@ func (d *documentHistories) put(c *client, doc *documentHistory, how string) {
 	}
 }
 
-// judge checks that the result of a write is possible, given what is known of the document.
+// judge reports a violation if the result err of a write to doc is impossible, given what is known of the
+// document. v is the version that was to be written, how the kind of write, such as "create".
 func (d *documentHistories) judge(doc *documentHistory, v *documentVersion, how string, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

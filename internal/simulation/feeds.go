@@ -59,7 +59,8 @@ func (d *documentHistories) readFeed(c *client, f *changeFeedReader) (more bool)
 	return len(page.Changes) > 0 || page.More
 }
 
-// receiveChange checks one change of a page and records it.
+// receiveChange checks a document that the reader f has got from a change feed, and records its version. It
+// reports a violation if the version was never written, or if f has already received it or a later one.
 func (d *documentHistories) receiveChange(f *changeFeedReader, item store.Item) {
 	var one storedDocument
 	if err := json.Unmarshal(item.Body(), &one); err != nil {

@@ -33,14 +33,15 @@ type LoadMeasurementResult struct {
 	Rows      float64       // average number of rows that a create writes
 	Median    time.Duration // median time of a create
 	P99       time.Duration
-	// Expected is the throughput by the formula: ranges · Group / (round trip + commit + Group · processor
-	// time of a create), and at most cores / processor time of a create. Group is the average number of
-	// creates in a commit.
+	// Expected is the expected throughput in creates per second by the formula: ranges · Group / (round trip
+	// + commit + Group · processor time of a create), and at most cores / processor time of a create. Group
+	// is the average number of creates in a commit.
 	Expected float64
 	Failed   int
 }
 
-// Measure runs a measurement. It must be called in a bubble of testing/synctest.
+// Measure runs simulated servers whose clients create documents, as c describes, and returns the throughput
+// and the duration of the creates in simulated time. It must be called in a bubble of testing/synctest.
 func Measure(c LoadConfig) (LoadMeasurementResult, error) {
 	m := &loadMeasurementRun{c: c}
 	network := database.NetworkConditions{MinDelay: c.Delay, MaxDelay: c.Delay + c.Delay/50}

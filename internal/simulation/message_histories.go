@@ -131,7 +131,8 @@ func uncertain(err error) bool {
 	return true
 }
 
-// send sends messages until ctx ends; some are available later.
+// send sends messages until ctx ends. About a quarter of them are scheduled, so that they become available
+// only up to 20 seconds later.
 func (m *messageHistories) send(ctx context.Context, c *client) {
 	for c.think(ctx, 500*time.Millisecond) {
 		c.made++

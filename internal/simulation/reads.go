@@ -65,7 +65,8 @@ func (d *documentHistories) get(c *client, doc *documentHistory) {
 	}
 }
 
-// query reads all documents of a partition key by a query and checks them.
+// query reads all documents of a partition key by a query, and reports a violation if the result is
+// impossible, given the writes so far.
 func (d *documentHistories) query(c *client, container, partition string) {
 	start := d.w.now()
 	found := make(map[docKey]int)

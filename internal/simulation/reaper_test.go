@@ -29,7 +29,8 @@ type killableServer struct {
 	killed bool
 }
 
-// newKillableServer opens a server. The first one creates the container.
+// newKillableServer opens a server with the given name on the simulated database data. It fails the test if
+// the server cannot be opened.
 func newKillableServer(ctx context.Context, t *testing.T, data *database.Database,
 	name string) *killableServer {
 	t.Helper()

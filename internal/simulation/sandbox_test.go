@@ -31,7 +31,8 @@ type wasmSimulationRunner struct {
 	module  wazero.CompiledModule
 }
 
-// newSandbox builds and compiles the program. It takes about as long as a build of this package's tests.
+// newSandbox compiles this package's tests to WebAssembly and loads the program into a sandbox, in which
+// simulations run. That takes about as long as a build of the tests.
 func newSandbox(t *testing.T) *wasmSimulationRunner {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "simulation.wasm")

@@ -93,7 +93,8 @@ func firstDifference(a, b string) string {
 	return ""
 }
 
-// TestFirstDifference checks firstDifference with pairs of short texts.
+// TestFirstDifference checks with pairs of short texts that firstDifference returns the first line that
+// differs, with the lines before it.
 func TestFirstDifference(t *testing.T) {
 	for _, c := range []struct{ a, b, want string }{
 		{"a\nb\n", "a\nb\n", ""},

@@ -22,7 +22,8 @@ type wasmSimulationConfig struct {
 	Defect string // a key of defects; empty: none
 }
 
-// reportMark is what a sandbox prints between the steps and the report of a simulation.
+// reportMark separates the report of a simulation from the steps before it, in the output of a simulation
+// that runs in WebAssembly.
 const reportMark = "\n==== report "
 
 // run runs a simulation on one processor. Random numbers, also those of crypto/rand, follow from its seed.
@@ -46,7 +47,8 @@ func config(seed uint64) simulation.Config {
 		Feeds: 3, Messages: 4, Sessions: 3, Topics: 2, Network: network(), Chaos: 6 * time.Second}
 }
 
-// check runs a simulation and fails the test if any invariant was violated.
+// check runs the simulation that c describes, and fails the test if one of the rules that the simulation
+// checks was violated.
 func check(t *testing.T, c simulation.Config) {
 	t.Helper()
 	var steps strings.Builder

@@ -92,7 +92,8 @@ func places(o *httpapi.ObservedRequest) (list []attribute.KeyValue) {
 	return list
 }
 
-// method returns the HTTP method, or the value that the conventions define for an unknown one.
+// method returns an HTTP method as it is reported: the known methods unchanged, all others as _OTHER, the
+// value of OpenTelemetry's conventions.
 func method(m string) string {
 	switch m {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,

@@ -25,7 +25,7 @@ const Variable = "MAYFLY_TEST_ENGINE"
 // the time, and to open a connection takes longer than to wait for one.
 const connections = 3
 
-// Engine is the interface of the engines, Pebble or PostgreSQL, that a Disk opens.
+// Engine is the interface of the engines, Pebble or PostgreSQL, that an EngineStorage opens.
 type Engine = sharedengine.EngineWithGetter
 
 // Postgres reports whether the tests run with the engine for PostgreSQL.
@@ -80,7 +80,8 @@ func (d *EngineStorage) Empty() *EngineStorage {
 	return New(d.t)
 }
 
-// NewCrashable returns an empty disk that CrashClone can copy, on which Pebble is opened as in a folder.
+// NewCrashable returns an empty disk, which CrashClone can copy in the state after a simulated crash. Engines
+// can be opened on it, one after the other.
 func NewCrashable(t testing.TB) *EngineStorage {
 	t.Helper()
 	if Postgres(t) {
@@ -145,8 +146,8 @@ func (d *EngineStorage) Open(ctx context.Context) (Engine, error) {
 	return e, nil
 }
 
-// OpenAt is like Open, for a test that moves the time: an engine that takes the time from its database takes
-// it from clock instead.
+// OpenAt opens the engine with the data of the disk, for a test that moves the time. An engine that takes the
+// time from its database takes it from clock instead.
 func (d *EngineStorage) OpenAt(ctx context.Context, clock ttl.Clock) (Engine, error) {
 	if d.schema == "" {
 		return d.Open(ctx)
@@ -158,7 +159,8 @@ func (d *EngineStorage) OpenAt(ctx context.Context, clock ttl.Clock) (Engine, er
 	return &testClockEngine{sharedengine.WithClock(e, clock), e, e, e}, nil
 }
 
-// testClockEngine is an engine for PostgreSQL with the clock of a test.
+// testClockEngine is an engine over PostgreSQL that reports the time of a test's clock in place of the
+// database's.
 type testClockEngine struct {
 	*sharedengine.ClockReportingEngine
 	engine.SharedEngine

@@ -77,8 +77,9 @@ func (u *resumableExportError) Error() string {
 
 func (u *resumableExportError) Unwrap() error { return u.err }
 
-// file exports the container to a file. It keeps the state of a complete export; the caller removes it with
-// forget.
+// file exports the container to a file, and returns how far the export has come. It also stores that next to
+// the file, so that the export can be continued. After a complete export the caller removes the stored state
+// with forget.
 func (e *exporter) file(ctx context.Context, path string) (state exportState, err error) {
 	if e.resume {
 		if state, err = readState(path); err != nil {
@@ -130,7 +131,8 @@ func (e *exporter) name(ctx context.Context, path string) error {
 	return err
 }
 
-// name renames a finished part file to the final path. If that has already happened, it does nothing.
+// name renames the part file of an export, which is complete, to its final name path. If that has already
+// happened, it does nothing.
 func name(path string) error {
 	err := os.Rename(partOf(path), path)
 	if errors.Is(err, fs.ErrNotExist) {

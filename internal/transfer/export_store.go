@@ -25,7 +25,8 @@ import (
 // Until the export is complete, a file in the folder marks it as unfinished, so that it is not used as a
 // seed.
 
-// seedPath is the path at which a server describes its state as a seed and accepts definitions of seeds.
+// seedPath is the URL path at which a server returns its definitions as a seed (files with a server's
+// content), and accepts the definitions of a seed.
 const seedPath = "_mayfly/seed"
 
 // itemsFile is the name of the file with a container's documents.

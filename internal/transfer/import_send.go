@@ -278,7 +278,7 @@ func busy(status int) bool {
 	return status == http.StatusTooManyRequests || status == 449 || status == http.StatusServiceUnavailable
 }
 
-// pause waits, by real time.
+// pause waits for the real time d. It returns the error of ctx if ctx ends first.
 func pause(ctx context.Context, d time.Duration) error {
 	waited, stop := ttl.SystemClock{}.After(d)
 	defer stop()
@@ -290,7 +290,8 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// try sends some documents of a request once.
+// try sends those documents of the batch r whose indexes are in which, in one request without retries. It
+// returns one result for each of them.
 func (i *importer) try(ctx context.Context, client *http.Client, r *importBatch,
 	which []int) ([]documentResult, error) {
 	body := []byte(`{"documents":[`)

@@ -64,14 +64,20 @@ func forgetImport(path string) error {
 	return err
 }
 
-// writeNote writes note, how far an export or import has come, as JSON to the file path, atomically.
+// writeNote writes note, how far an export or import has come, as JSON to the file path: after a crash, the
+// file has the old text or the new one.
 func writeNote(path string, note any) error {
 	text, err := json.Marshal(note)
 	if err != nil {
 		return err
 	}
 	next := path + ".new"
-	if err := os.WriteFile(next, text, 0o600); err != nil {
+	f, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
 	return os.Rename(next, path)

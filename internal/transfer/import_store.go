@@ -273,8 +273,8 @@ const (
 	same
 )
 
-// isThere says whether the server has a document with the same id and partition key, and whether it is the
-// same. If the file gives its time of writing (_mayfly.timestamp), only one with that time is the same.
+// isThere says whether the server has a document of this id and partition key, and whether it equals
+// document. If that has _mayfly.timestamp, the time of writing must be equal, too.
 func (i *importer) isThere(ctx context.Context, client *http.Client, container *cli.ContainerDefinition,
 	document []byte) (existingDocumentMatch, error) {
 	body, asked, err := store.ParseImport(document)

@@ -63,7 +63,8 @@ func TestDocumentCount(t *testing.T) {
 	}
 }
 
-// cancelingReader is a reader that cancels a context once left bytes have been read.
+// cancelingReader is a reader that cancels a context after a given number of bytes has been read; left is the
+// rest of that number.
 type cancelingReader struct {
 	in     io.Reader
 	left   int

@@ -96,8 +96,9 @@ type structField struct {
 	value    reflect.Value
 }
 
-// membersOf returns the fields of a struct with the names of their members. self is the field that receives
-// the whole value.
+// membersOf returns the fields of a struct that are members of a JSON object, with the members' names,
+// including the fields of embedded structs. It sets a field with the tag tree:"self" to self, the value that
+// is being decoded.
 func membersOf(s reflect.Value, self *Value) (list []structField) {
 	t := s.Type()
 	for i := range t.NumField() {

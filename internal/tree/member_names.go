@@ -8,7 +8,8 @@ type objectBuilder struct {
 	table map[string]bool // set of all names; nil while there are few
 }
 
-// fewNames is the maximum number of members that are compared one by one.
+// fewNames is the number of members up to which a name is searched for in the object itself. For more members
+// there is a table of their names.
 const fewNames = 16
 
 func newNames(of *Value) *objectBuilder { return &objectBuilder{of: of} }

@@ -187,7 +187,7 @@ func (v *Value) scalar(n *yaml.Node) error {
 	}
 }
 
-// number keeps the spelling of a number if it is also valid JSON.
+// number sets v to a YAML number. It keeps the spelling if that is valid JSON, and otherwise converts it.
 func (v *Value) number(n *yaml.Node) error {
 	v.Kind, v.Text = Number, n.Value
 	if json.Valid([]byte(n.Value)) {

@@ -73,7 +73,8 @@ type sortedRunReader struct {
 	key, payload []byte
 }
 
-// next advances to the next record; it returns false at the end.
+// next advances to the next record; it returns false at the end. When it reads a block of the file, it calls
+// spend with the work of that, and fails with ErrStopped if spend returns false.
 func (r *sortedRunReader) next(spend func(int) bool) (bool, error) {
 	if len(r.rest) == 0 {
 		if r.at >= r.to {
@@ -101,7 +102,8 @@ func cut(b []byte) (field, rest []byte, ok bool) {
 	return b[size : size+int(n) : size+int(n)], b[size+int(n):], true
 }
 
-// block reads the next block.
+// block reads the next block of the file, checks its checksum and decompresses it. spend receives the work
+// done; if it returns false, the reading ends.
 func (r *sortedRunReader) block(spend func(int) bool) error {
 	var head [headerSize]byte
 	if err := r.f.read(head[:], r.at); err != nil {

@@ -17,8 +17,9 @@ const (
 	perPage  = 255
 	pageSize = perPage*16 + 4
 	maxTiers = 8
-	// The filter of a tier is a Bloom filter: it has bitsPerSum bits for each sum, and each sum sets probes
-	// of them. About one in a hundred sums that are not in the tier passes the filter.
+	// bitsPerSum is the number of bits of a Bloom filter for each hash in the file of sorted hashes (tier)
+	// that the filter belongs to. Each hash sets probes bits. About one in a hundred hashes that are not in
+	// the file passes the filter.
 	bitsPerSum = 10
 	probes     = 7
 )

@@ -37,8 +37,9 @@ func (it *Iterator) begin() error {
 	return nil
 }
 
-// Use sets the function to which the iterator reports its work, when a later request continues the iteration
-// (see NewSorter).
+// Use replaces the function spend to which the iterator reports its work, when a later request continues the
+// iteration. spend is called with the amount of work, in units of about a byte; if it returns false, the
+// iteration ends with ErrStopped.
 func (it *Iterator) Use(spend func(int) bool) { it.spend = spend }
 
 // Next advances to the next record. It returns false behind the last one, and if Err is not nil.

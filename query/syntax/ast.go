@@ -79,7 +79,7 @@ type OrderBy struct {
 	TextSpan
 	Items []*SortItem
 	Rank  *Call // ORDER BY RANK f(...)
-	// Directed reports whether the text has ASC or DESC after Rank, where neither has a meaning.
+	// Directed reports whether an ORDER BY RANK is followed by ASC or DESC, which has no meaning there.
 	Directed bool
 }
 
@@ -109,7 +109,7 @@ type Literal struct {
 	Name string
 }
 
-// Parameter is @name.
+// Parameter is a reference to a parameter of the query, such as @name.
 type Parameter struct {
 	TextSpan
 	Name string // with its @; case-sensitive

@@ -15,8 +15,8 @@ const (
 // and the message.
 type Error struct {
 	Code string // one of the codes above
-	// position of the unexpected token, in characters from 0, End exclusive; both are equal if the text ends
-	// too early
+	// Start and End are the position of the unexpected token in the text of the query, in characters from 0;
+	// End is exclusive. They are equal if the text ends too early.
 	Start, End int
 	Line, Col  int    // of Start, from 1; Col is in characters
 	Token      string // the unexpected token as written; empty if the text ends too early

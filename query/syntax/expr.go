@@ -25,8 +25,8 @@ const (
 	lowest = condLevel
 )
 
-// infix maps the binary operators to their levels and, from comparisonLevel on, to their BinaryOp. A NOT in
-// place of a binary operator belongs to the IN, LIKE or BETWEEN after it.
+// infix maps the binary operators to their levels of precedence and, from comparisonLevel on, to their
+// BinaryOp. The operator NOT is the one before IN, LIKE or BETWEEN.
 var infix = map[string]struct {
 	level int
 	op    BinaryOp

@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// FuzzParse checks that a text that is accepted passes roundTrip, and that any other text gets a
-// *SizeLimitError, or an *Error whose position is in the text.
+// FuzzParse checks that a query that is accepted can be printed and parsed again with the same result, and
+// that any other text gets a *SizeLimitError, or an *Error whose position is in the text.
 func FuzzParse(f *testing.F) {
 	for _, c := range queryCases(f) {
 		f.Add(c.Query)

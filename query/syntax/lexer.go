@@ -166,8 +166,9 @@ func markLen(s string) int {
 	return 0
 }
 
-// placeholderLen returns the length of the placeholder that s begins with, or 0 if there is none. No object
-// literal begins like a placeholder.
+// placeholderLen returns the length of the placeholder that s begins with, or 0 if there is none. A
+// placeholder, such as {documentdb-formattableorderbyquery-filter}, stands in a rewritten query for a text
+// that the client inserts. No object literal begins like one.
 func placeholderLen(s string) int {
 	const prefix = "{documentdb-"
 	if !strings.HasPrefix(s, prefix) {

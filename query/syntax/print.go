@@ -21,7 +21,7 @@ func Print(q *Query) string {
 	return string(p.buf)
 }
 
-// PrintExpr prints an expression as Print does.
+// PrintExpr returns an expression as text, in the canonical form in which Print writes queries.
 func PrintExpr(e Expr) string {
 	p := printer{}
 	p.expr(e)
@@ -345,8 +345,8 @@ func (p *printer) object(o *ObjectLiteral) {
 	p.print("}")
 }
 
-// placeholder prints the filter of ORDER BY in parentheses, since clients replace it by an expression with
-// OR.
+// placeholder prints a placeholder of a rewritten query as {name}. The placeholder of the filter that resumes
+// an ORDER BY is printed in parentheses, because clients replace it by an expression with OR.
 func (p *printer) placeholder(h *RewrittenQueryPlaceholder) {
 	if h.Name == OrderByFilter {
 		p.print("({", h.Name, "})")

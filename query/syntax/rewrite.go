@@ -55,8 +55,9 @@ func (o *OrderBy) rewrite(fn func(Expr) Expr) *OrderBy {
 	return &c
 }
 
-// RewriteExpr returns an expression in which fn has replaced expressions, as in RewriteQuery. It returns e
-// itself if nothing was replaced, and nil for nil.
+// RewriteExpr returns an expression in which each expression is replaced by the result of fn, the operands of
+// an expression before the expression itself. e is not changed. RewriteExpr returns e itself if nothing was
+// replaced, and nil for nil.
 func RewriteExpr(e Expr, fn func(Expr) Expr) Expr {
 	switch n := e.(type) {
 	case nil:

@@ -11,7 +11,8 @@ import (
 // VerificationMode determines how strictly tokens are verified.
 type VerificationMode uint8
 
-// The modes of verification: see the package documentation.
+// The modes of verification. Strict verifies tokens completely. Emulator accepts every token whose key name
+// is known. Off accepts all requests.
 const (
 	Emulator VerificationMode = iota
 	Strict
@@ -98,7 +99,7 @@ func (g *TokenVerifier) Password(name, text string) (GrantedRights, error) {
 	return GrantedRights{Key: name, Rights: k.Rights}, nil
 }
 
-// Open reports whether access is open to everybody, so that clients need no key. It is with the mode Off.
+// Open reports whether clients have access without a key. This is so in the mode Off.
 func (g *TokenVerifier) Open() bool { return g.mode == Off }
 
 // Anonymous returns the rights of a client without a token: all rights in the mode Off, and none in the

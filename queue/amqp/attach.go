@@ -57,8 +57,8 @@ func (c *conn) links() (n int) {
 	return n
 }
 
-// begin responds to an attach, after the Handler has accepted the link (answer) or refused it (err). The
-// caller holds the lock.
+// begin responds to a client's attach after the Handler has decided: with answer if it has accepted the link,
+// or with the error err. The caller holds the lock.
 func (l *Link) begin(answer AcceptedLink, err error) {
 	l.sink, l.source = answer.Sink, answer.Source
 	switch {

@@ -85,8 +85,9 @@ func (s *session) settleOne(id uint32, d *frame.Disposition) bool {
 	return true
 }
 
-// settleable reports whether a settlement of the delivery is accepted. The first settlement is. If that is
-// part of a transaction, another one is accepted after the discharge of the transaction has arrived.
+// settleable reports whether the server accepts a settlement of the delivery now. It accepts the first one.
+// It accepts a second one only if the first is part of a transaction that the client has asked to commit or
+// roll back.
 func (d *outgoingDelivery) settleable() bool {
 	return d.busy == 0 || d.busy == 1 && d.joins != nil && d.joins.ending != nil
 }

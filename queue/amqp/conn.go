@@ -245,9 +245,9 @@ func (c *conn) read() (err error) {
 	}
 }
 
-// setPatience sets the deadline by which the client must send the next frame. It does nothing if the deadline
-// would change only a little, or if the server has sent a close: fail has then set the last deadline. The
-// caller holds the connection's lock.
+// setPatience sets the deadline by which the client must send the next frame: one and a half times
+// IdleTimeout from now, or closeTime if the server has already sent a close. In the first case it does
+// nothing if the deadline would change only a little. The caller holds the connection's lock.
 func (c *conn) setPatience(now time.Time) {
 	if c.closing {
 		return

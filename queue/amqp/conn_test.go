@@ -7,6 +7,7 @@ import (
 
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
 	"github.com/mayflydb/mayfly/queue/wire"
+	"github.com/mayflydb/mayfly/ttl"
 )
 
 // TestHeaders checks that the server answers an unknown protocol header with its own header, and closes
@@ -94,10 +95,9 @@ func TestConnection(t *testing.T) {
 			c := opened(t, &fixedAttachResponseHandler{})
 			c.send(0, &frame.Open{})
 			expect[*frame.Close](c)
-			after := time.NewTicker(time.Second)
-			defer after.Stop()
 			for range 5 {
-				<-after.C
+				second, _ := ttl.SystemClock{}.After(time.Second)
+				<-second
 				c.write([]byte{0, 0, 0, 8, 2, 0, 0, 0}) // an empty frame
 			}
 			synctest.Wait()

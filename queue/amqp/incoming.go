@@ -131,8 +131,8 @@ func plainNoRoom() *frame.Error {
 		Description: "The messages of other clients take all the memory that there is for them."}
 }
 
-// ends returns the discharge that a message requests, if the link leads to a coordinator. It returns nil for
-// any other message.
+// ends returns the request to end a transaction (a discharge) that the message payload contains. It returns
+// nil for any other message, and on a link that does not lead to a transaction coordinator.
 func (l *Link) ends(payload []byte) *dischargeRequest {
 	if l.discharges == nil {
 		return nil
@@ -181,8 +181,9 @@ func (l *Link) sinkAll() {
 	l.sinking = false
 }
 
-// nextArrivals removes messages from the front of the queue that may be processed now (see order.go). It
-// waits until there is one. It returns none if the queue is empty, because the server has detached the link.
+// nextArrivals removes and returns the messages at the front of the link's queue that may be processed now: a
+// message must wait for the end of a transaction that was requested before it. nextArrivals waits until there
+// is such a message. It returns none if the server has detached the link and the queue is empty.
 func (l *Link) nextArrivals() (list []arrivedMessage) {
 	l.s.c.await(l.whole, func() bool {
 		return len(l.arrived) == 0 ||

@@ -28,24 +28,27 @@ type MemoryLimiter interface {
 const (
 	firstStep  = 256 << 10
 	secondStep = 1 << 20
-	// maxPartials is the maximal size in bytes of the unfinished messages of a connection. Messages beyond
-	// the second step do not count, since TakeLarge limits them for the whole server.
+	// maxPartials is the maximal total size, in bytes, of the messages of a connection that have not arrived
+	// completely. Messages larger than secondStep do not count, since TakeLarge limits them for the whole
+	// server.
 	maxPartials = 32 << 20
 	// roomTime is the time limit of a wait for memory.
 	roomTime = 30 * time.Second
 	// partialTime is the time limit of a message, from its first frame to its last.
 	partialTime = 5 * time.Minute
-	// sweepTime is the interval of the checks for messages beyond partialTime.
+	// sweepTime is the interval of the checks for messages that have not arrived completely within
+	// partialTime.
 	sweepTime = 10 * time.Second
 )
 
 // Limits of a connection until its client is authorized.
 const (
-	// limit in bytes for a frame, for all links and unfinished messages together, and for the waiting output
+	// earlyBytes is a limit in bytes for a connection whose client is not authorized yet. It limits the size
+	// of a frame, the size of all links and unfinished messages together, and the waiting output.
 	earlyBytes    = 32 << 10
 	earlyLinks    = 16
 	earlySessions = 16
-	// defaultTokenTime is the default of Options.TokenTime.
+	// defaultTokenTime is the default time limit from a client's connecting to its authorization.
 	defaultTokenTime = time.Minute
 )
 
@@ -216,8 +219,9 @@ func (c *conn) dropSlow(now time.Time) {
 	}
 }
 
-// awaitRoom blocks the reader while too much input or output is waiting. Only complete messages count as
-// waiting input, since they need nothing from the reader. Then it prepares the next read.
+// awaitRoom is called before each read of a frame. It blocks the reader while too much input or output of the
+// connection is waiting to be processed. Of the input only complete messages count, since they need nothing
+// from the reader. Then it sets the time limits and the maximum size of the next frame.
 func (c *conn) awaitRoom() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

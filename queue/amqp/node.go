@@ -64,7 +64,8 @@ type Handler interface {
 	// Attach accepts or refuses a link that a client requests. ctx ends with the link. It should return a
 	// *frame.Error; any other error is logged as a bug.
 	Attach(ctx context.Context, l *Link, request *frame.Attach) (AcceptedLink, error)
-	// Authorized reports whether the client has been authorized. It must not block.
+	// Authorized reports whether the client of the connection has shown that it is authorized, for example by
+	// a token. Until then stricter limits apply to it. It must not block.
 	Authorized() bool
 	// MayWait reports whether the sinks and sources may wait on purpose, for example because of a fault on
 	// demand. It must not block.
@@ -132,7 +133,7 @@ type MessageSource interface {
 	Detached()
 }
 
-// OutgoingMessage is a message for a client.
+// OutgoingMessage is an encoded message that a MessageSource, such as a queue, has for the client of a link.
 type OutgoingMessage struct {
 	Tag     []byte // identifies the delivery, at most 32 bytes
 	Format  uint32

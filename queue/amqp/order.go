@@ -41,8 +41,9 @@ type dischargeRequest struct {
 	done bool
 }
 
-// transactionOrderingConstraints says when a message or a settlement that has arrived may be processed (after
-// the discharges behind), and which transaction cannot end before it has been processed.
+// transactionOrderingConstraints says when a message or a settlement that has arrived may be processed, and
+// which transaction must wait for that. It is processed after all discharges (ends of transactions) in the
+// field behind. The transaction in the field of cannot end before it has been processed.
 type transactionOrderingConstraints struct {
 	behind []*dischargeRequest
 	of     *transaction      // the transaction in whose pending it is counted; nil: none
@@ -99,8 +100,9 @@ func (s *session) order(d *dischargeRequest) {
 	s.c.last = d
 }
 
-// ready reports whether the message or settlement may be processed now: every discharge of a transaction that
-// it waits for is done and, if it is a discharge itself, all work of its transaction.
+// ready reports whether the message or settlement may be processed now. All discharges (requests to end a
+// transaction) that it waits for must be done. If it is a discharge itself, all work of its transaction must
+// also be done.
 func (w *transactionOrderingConstraints) ready() bool {
 	return passed(w.behind) && (w.ends == nil || w.ends.t == nil || w.ends.t.pending == 0)
 }
@@ -133,7 +135,8 @@ func (c *conn) finish(w *transactionOrderingConstraints, done bool) {
 	c.signal()
 }
 
-// failTransaction records that work of a transaction was lost. The transaction can no longer be committed.
+// failTransaction is called if a message or settlement with the delivery state state was lost. If the state
+// names an open transaction, that transaction can no longer be committed.
 func (c *conn) failTransaction(state frame.DeliveryState) {
 	if part, ok := state.(*frame.Transactional); ok {
 		if t := c.transactions[string(part.TxnID)]; t != nil && t.ending == nil {
@@ -162,7 +165,8 @@ func (l *Link) declared(id []byte) {
 	c.transactions[string(id)] = &transaction{by: l, provisional: make(map[*outgoingDelivery]struct{})}
 }
 
-// abandonTransactions removes the transactions of a coordinator whose link has ended.
+// abandonTransactions removes the transactions that were declared on this link, a link to the coordinator
+// that has ended. As after a rollback, the client can settle their deliveries again.
 func (l *Link) abandonTransactions() {
 	c := l.s.c
 	for id, t := range c.transactions {
@@ -202,7 +206,8 @@ func (d *outgoingDelivery) setProvisional(state *frame.Transactional) {
 	}
 }
 
-// forget removes a delivery that is settled, or that cannot be settled any more.
+// forget removes the delivery from the unsettled deliveries of its session and from its transaction, because
+// it is settled or cannot be settled any more.
 func (d *outgoingDelivery) forget() {
 	delete(d.link.s.unsettled, d.id)
 	if d.transaction != nil {

@@ -20,7 +20,8 @@ const (
 	// maxPendingOutput is the number of waiting bytes of output from which on nothing is read from the
 	// client.
 	maxPendingOutput = 4 << 20
-	// directTime is the time limit for output that another goroutine than the writing one writes.
+	// directTime is the time limit for a write of output by another goroutine than the writing goroutine of
+	// the connection, which then writes the rest.
 	directTime = 100 * time.Millisecond
 	// spareSize is the maximal size in bytes of the buffer that an idle connection keeps.
 	spareSize = 16 << 10
@@ -59,8 +60,8 @@ func (c *conn) wakeWriter() {
 	}
 }
 
-// writeResumabilityReporter is implemented by a connection that reports whether a Write that has timed out
-// can be continued with the rest. Within TLS it cannot.
+// writeResumabilityReporter is an optional interface of a connection. Resumes reports whether a Write that
+// has timed out can be continued with the rest of its bytes. Within TLS it cannot.
 type writeResumabilityReporter interface{ Resumes() bool }
 
 // resumes reports whether a Write that has timed out can be continued.
@@ -72,14 +73,14 @@ func resumes(raw net.Conn) bool {
 	return tcp
 }
 
-// cork delays the output until uncork, or until await waits. The caller holds the lock, and calls uncork
-// before it releases the lock in another way.
+// cork makes conn keep further output in its buffer until uncork is called, or until await, which releases
+// the lock, waits. The caller holds the lock. Before it releases the lock by other means than await, it must
+// call uncork.
 func (c *conn) cork() { c.out.corked = true }
 
-// uncork sends the output that was added since cork. A goroutine of a link, or the one that reads, writes a
-// little output itself, so that the writing goroutine need not be woken. What the client does not take within
-// directTime is left to the writing goroutine. If other links are at work, the writing goroutine sends the
-// output of all of them in one piece. The caller holds the lock; uncork may release it.
+// uncork allows the output that cork has delayed to be sent. A small output is written by the calling
+// goroutine itself, for up to directTime, if no other goroutine of the connection is at work. Otherwise, and
+// for the rest, uncork wakes the writing goroutine. The caller holds the lock; uncork may release it.
 func (c *conn) uncork() {
 	c.out.corked = false
 	if len(c.out.buf) == 0 {
@@ -95,9 +96,9 @@ func (c *conn) uncork() {
 	}
 }
 
-// uncorkBusy is uncork for the goroutine of a sink or source that is counted in busy. It leaves itself out of
-// the count, so that uncork does not take it for another link at work and can write the output at once. The
-// caller holds the lock.
+// uncorkBusy calls uncork, which sends the output collected since cork, in a goroutine of a sink or source
+// that is counted in busy. It leaves this goroutine out of the count meanwhile, so that uncork does not take
+// it for another link at work and can write the output at once. The caller holds the lock.
 func (c *conn) uncorkBusy() {
 	c.busy--
 	c.uncork()
@@ -154,9 +155,10 @@ func (c *conn) writeOut(peerIdle time.Duration) {
 	}
 }
 
-// flush writes the current output. Only one goroutine at a time may call flush. If patience is directTime,
-// flush keeps the output that the client has not taken by then. It returns false if the connection is broken.
-// The caller holds the lock; flush releases it while it writes.
+// flush writes the buffered output to the client, with patience as the time limit. It returns false if the
+// connection is broken. If patience is directTime, the time limit is not an error: what the client has not
+// taken stays in the buffer. Only one goroutine at a time may call flush. The caller holds the lock, which
+// flush releases while it writes.
 func (c *conn) flush(patience time.Duration) (ok bool) {
 	b := c.out.buf
 	c.out.buf, c.out.spare = c.out.spare[:0], nil
@@ -188,8 +190,8 @@ func (c *conn) flush(patience time.Duration) (ok bool) {
 	return err == nil
 }
 
-// setWriteDeadline sets the time limit of the next write, unless it would change only a little. The caller
-// holds the lock.
+// setWriteDeadline sets the deadline of the next write to patience from now, unless that would change it only
+// a little. The caller holds the lock.
 func (c *conn) setWriteDeadline(patience time.Duration) {
 	now := c.o.Wall.Now()
 	if left := c.out.until.Sub(now); c.closing || left > patience || left < patience-patience/16 {

@@ -12,15 +12,15 @@ const (
 	// promptTime is the longest time that a call of a sink or source may take to count as prompt. While
 	// calls are prompt, they are made on the goroutine that reads the connection.
 	promptTime = 250 * time.Microsecond
-	// minPrompt is the number of consecutive prompt calls (at most promptTime each) after which the next
-	// call is expected to be prompt.
+	// minPrompt is the number of consecutive calls of message sinks and sources that must have taken at most
+	// promptTime each. Then the next call is made on the goroutine that reads the connection.
 	minPrompt = 8
 )
 
-// pass arranges that fn, which processes the first arrivals or settlements of a link, is run: by runInline in
-// the goroutine that reads the connection, if fn is expected to be prompt and nothing else is at work, and
-// otherwise in another goroutine. ready says that they need not wait for other work. Only the goroutine that
-// reads calls pass, and holds the lock.
+// pass arranges that fn, which processes arrivals or settlements of a link, is run. If fn is expected to be
+// prompt and nothing else is at work, the goroutine that reads the connection runs it later, in runInline.
+// Otherwise pass starts it in another goroutine. ready says that fn need not wait for other work. Only the
+// goroutine that reads calls pass, and holds the lock.
 func (l *Link) pass(fn func(), ready bool) {
 	c := l.s.c
 	c.busy++
@@ -35,8 +35,8 @@ func (l *Link) pass(fn func(), ready bool) {
 	}
 }
 
-// runInline runs c.inline, the function that pass left to the goroutine that reads the connection, if there
-// is one.
+// runInline runs c.inline, if it is set, in the goroutine that reads the connection. c.inline is a function
+// that processes messages or settlements and is expected to be fast; Link.pass sets it.
 func (c *conn) runInline() {
 	if fn := c.inline; fn != nil {
 		c.inline = nil

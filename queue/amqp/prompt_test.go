@@ -23,7 +23,8 @@ func newStoppedClock() *stoppedClock { return &stoppedClock{start: ttl.SystemClo
 
 func (c *stoppedClock) Now() time.Time { return c.start.Add(time.Duration(c.moved.Load())) }
 
-// slowSink is a channelMessageSink that advances the clock by takes for each message, as if it were slow.
+// slowSink is a channelMessageSink that simulates slow processing: each call of Transfer advances the clock
+// by the duration takes.
 type slowSink struct {
 	*channelMessageSink
 	clock *stoppedClock

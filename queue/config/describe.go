@@ -7,7 +7,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// namesOf returns the names of the properties of a kind of entity, as in the file.
+// namesOf returns the names that the properties of a kind of entity have in a Config.json of the Service Bus
+// emulator.
 func namesOf(kind entity.Kind) []string {
 	names := []string{"AutoDeleteOnIdle", "DefaultMessageTimeToLive", "EnableBatchedOperations", "Status",
 		"UserMetadata"}
@@ -27,8 +28,9 @@ func namesOf(kind entity.Kind) []string {
 	return names
 }
 
-// Properties returns the properties of an entity as the file would have them: strings, numbers and booleans,
-// by name. Empty strings and missing authorization rules are omitted.
+// Properties returns the properties of an entity as they would be written in a Config.json of the Service Bus
+// emulator: strings, numbers and booleans, by name. Empty strings and missing authorization rules are
+// omitted.
 func Properties(kind entity.Kind, p entity.Properties) map[string]any {
 	out := map[string]any{}
 	for _, name := range namesOf(kind) {

@@ -121,7 +121,9 @@ func (c *Config) namespaces(v *tree.Value) error {
 	})(v)
 }
 
-// entity reads an entity. topic is the topic of a subscription.
+// entity reads one queue, topic or subscription from its object v in the configuration file and adds it to
+// the entities. topic is the name of the topic if the entity is a subscription. It returns an error if the
+// name is missing or occurs twice, or if a member is invalid.
 func (c *Config) entity(v *tree.Value, kind entity.Kind, topic string) error {
 	e := &declaredEntity{kind: kind, at: v.Place}
 	c.entities = append(c.entities, e)
@@ -164,7 +166,8 @@ func (c *Config) entity(v *tree.Value, kind entity.Kind, topic string) error {
 	return c.members(v, known)
 }
 
-// properties reads the properties of an entity.
+// properties reads the object v, the "Properties" of an entity in the configuration file, and adds each
+// property to e.
 func (c *Config) properties(v *tree.Value, e *declaredEntity) error {
 	if v.Kind != tree.Object {
 		return v.Place.Fail("an object is expected here, not %s", v.Kind)

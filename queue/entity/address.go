@@ -31,7 +31,8 @@ func (k Kind) String() string {
 // queue.
 type SubQueue uint8
 
-// The message stores of a queue or subscription.
+// The message stores of a queue or subscription: its own messages, its dead letters, and its transfer dead
+// letters.
 const (
 	Main SubQueue = iota
 	DeadLetters

@@ -9,7 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of properties, of the Standard tier. Sizes go up to those of the Premium tier.
+// Limits and defaults of the properties of entities, as in Service Bus's Standard tier, except that sizes up
+// to those of the Premium tier are allowed.
 const (
 	minLock, maxLock       = 5 * time.Second, 5 * time.Minute
 	minIdle                = 5 * time.Minute

@@ -71,7 +71,8 @@ func (s *Server) serve(raw net.Conn, in *priority.AcceptedConn, p *connPermit) {
 	s.handed.pass(c, p)
 }
 
-// closeWith closes a connection when the server stops. The caller calls stop if the connection ends before.
+// closeWith makes the server close a connection when the server stops. The caller calls stop if the
+// connection ends before that.
 func (s *Server) closeWith(c net.Conn) (stop func()) {
 	ended := make(chan struct{})
 	var once sync.Once

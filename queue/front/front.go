@@ -154,8 +154,9 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// ended waits until all requests and operations have ended. If they have not ended breakOff after the end of
-// ctx, it returns false, and its goroutine goes on waiting for them.
+// ended waits until all requests and operations have ended, at most until ctx ends and then for breakOff, a
+// duration. It reports whether they have ended. If not, a goroutine that it has started goes on waiting for
+// them.
 func (s *Server) ended(ctx context.Context) bool {
 	idle := make(chan struct{})
 	go func() {

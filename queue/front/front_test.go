@@ -136,7 +136,8 @@ func (d *testServer) socket(secure bool, path, protocol string) (net.Conn, *http
 	return websocket.NetConn(context.WithoutCancel(d.t.Context()), c, websocket.MessageBinary), res, nil
 }
 
-// says sends a text on a connection that echo serves. It fails the test unless the same text comes back.
+// says sends text on the connection c, whose server sends back everything that it receives. It fails the test
+// unless the same text comes back.
 func says(t *testing.T, c net.Conn, text string) {
 	t.Helper()
 	if _, err := io.WriteString(c, text); err != nil {

@@ -19,17 +19,19 @@ type BrokerProperties struct {
 	EnqueuedSequenceNumber int64 // sequence number in its first entity, if it was forwarded; else 0
 	EnqueuedTime           int64
 	LockedUntil            int64 // Absent without a lock; LastMoment for a message of a session
-	// Absent if the message does not expire, or if its expiry time is not to be shown
+	// ExpiresAt is the time at which the message expires, in milliseconds since 1970. It is Absent if the
+	// message does not expire, or if its expiry time must not be shown.
 	ExpiresAt int64
-	// effective time to live in milliseconds; Absent in the same cases as ExpiresAt
+	// TTL is the effective time to live in milliseconds. It is Absent if the message does not expire, or if
+	// its expiry time is not to be shown.
 	TTL              int64
 	State            State
 	DeliveryCount    uint32 // of failed deliveries
 	DeadLetterSource string // entity in whose dead-letter queue it was, if it was forwarded from there
 	LockToken        *UUID  // nil without a lock
-	// ShowZeroOrigin makes AppendWire write an EnqueuedSequenceNumber of 0; ShowActive makes it write the
-	// state Active. As in Service Bus, a peek shows both, and a receiver gets the zero only from partitioned
-	// entities with sessions.
+	// ShowZeroOrigin makes AppendWire write EnqueuedSequenceNumber even if it is 0, and ShowActive makes it
+	// write the state even if it is Active. As in Service Bus, both are set for a peek. A receiver gets the 0
+	// only from a partitioned entity with sessions.
 	ShowZeroOrigin, ShowActive bool
 	// OmitBody makes AppendWire leave out the body.
 	OmitBody bool

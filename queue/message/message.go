@@ -35,13 +35,15 @@ type Header struct {
 // HeaderFieldSet is a set of those fields of a Header that a sender may omit.
 type HeaderFieldSet uint8
 
-// The fields that a sender may omit. An omitted TTL is Absent.
+// The members of a HeaderFieldSet: the fields of a message header that a sender may omit. An omitted TTL is
+// not in the set; its value is Absent.
 const (
 	FieldDurable HeaderFieldSet = 1 << iota
 	FieldFirstAcquirer
 	FieldPriority
 
-	// anyField is the set of all HeaderFieldSet, which is Header.Unset of a message without a header.
+	// anyField is the set of all fields that a sender may omit. It is the value of Header.Unset for a message
+	// without a header.
 	anyField = FieldDurable | FieldFirstAcquirer | FieldPriority
 )
 

@@ -167,8 +167,9 @@ func checkBody(code uint64, value []byte) error {
 	return err
 }
 
-// footer decodes a footer; whole is its encoding with a plain descriptor. Keys must be strings, which
-// become symbols, or numbers: some clients cannot read a message with other keys.
+// footer checks the footer section of a message and returns its encoding. value is the section's map, and
+// whole the encoded section, which footer returns if it need not change. Keys must be strings or numbers.
+// Strings become symbols, because some clients cannot read a message with other keys.
 func footer(value, whole []byte) ([]byte, error) {
 	if wire.IsNull(value) {
 		return nil, nil
@@ -228,7 +229,8 @@ func properties(raw []byte,
 	return list, err
 }
 
-// names returns seen, the set of the property names read so far. If seen is nil, it builds the set from list.
+// names returns the set of the names of properties that were read so far: seen or, if that is nil, a new set
+// of the names in list.
 func names(seen map[string]bool, list []ApplicationProperty) map[string]bool {
 	if seen == nil {
 		seen = make(map[string]bool, 2*len(list))

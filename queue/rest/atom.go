@@ -91,8 +91,8 @@ func (c *activeRequest) page() (skip, top int, err error) {
 	return skip, min(top, maxPage), nil
 }
 
-// answerFeed responds with a page of entries. If list has more than top entries, the feed contains a link to
-// the next page.
+// answerFeed responds with an ATOM feed of one page of entries: the first top of list, which begins at the
+// position skip of the whole. If list has more entries, the feed has a link to the next page.
 func (c *activeRequest) answerFeed(title string, list []atomEntry, skip, top int) error {
 	b := []byte(`<feed xmlns="` + nsAtom + `"><title type="text">`)
 	b = append(appendText(b, title), "</title>"...)

@@ -101,7 +101,8 @@ func writeProperties(h http.Header, m *message.Message) {
 	}
 }
 
-// headerText returns a value in the form that it has in a header. ok is false if there is no such form.
+// headerText returns the text of an HTTP header for an application property: v is its decoded value, raw its
+// AMQP encoding. ok is false if the value has no form for a header.
 func headerText(v any, raw []byte) (text string, ok bool) {
 	quote := func(s string) (string, bool) {
 		return `"` + strings.ReplaceAll(s, `"`, `\"`) + `"`, isHeaderText(s)

@@ -135,8 +135,9 @@ func TestRules(t *testing.T) {
 	w.must(200, "GET", "/t/Subscriptions/s/Rules/named", "")
 }
 
-// TestResponseDetailsForClients checks details of the responses on which Service Bus clients depend. Each
-// subtest has the number of one such detail.
+// TestResponseDetailsForClients checks details of management responses on which Service Bus clients depend,
+// such as the letter case of paths in ids. Each subtest checks one detail and is named by a number, such as
+// A1.
 func TestResponseDetailsForClients(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, access.Options{})

@@ -11,8 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// testMemoryLimit is a MemoryLimiter that records how many bytes are and were at most taken. If full is set,
-// it gives out no memory.
+// testMemoryLimit is a MemoryLimiter that records the number of bytes that are taken, and the highest such
+// number so far. If full is set, it gives out no memory.
 type testMemoryLimit struct {
 	taken, most atomic.Int64
 	full        atomic.Bool

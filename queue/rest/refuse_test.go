@@ -166,8 +166,8 @@ func TestKeysOfEntities(t *testing.T) {
 	w.must(401, "POST", "/q/messages", "x")
 }
 
-// TestVersions checks that the element MaxMessageSizeInKilobytes is refused in and left out of requests
-// with an api-version before 2021-05.
+// TestVersions checks that with an api-version before 2021-05 the element MaxMessageSizeInKilobytes is
+// refused in requests and left out of responses.
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	w := newTestServer(t, access.Options{})

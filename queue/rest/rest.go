@@ -160,7 +160,8 @@ func (c *activeRequest) unknown() error {
 		"listed."}
 }
 
-// notAllowed returns the error for a method that the resource does not support.
+// notAllowed returns the error, with status 405, for a request whose method the resource does not support. It
+// sets the header Allow to methods, the ones that are supported.
 func (c *activeRequest) notAllowed(methods ...string) error {
 	c.w.Header().Set("Allow", strings.Join(methods, ", "))
 	return &statusError{http.StatusMethodNotAllowed, "The method " + c.r.Method + " does not exist here."}

@@ -19,7 +19,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// testServer is a REST server over queues in memory, with a clock that only advance moves.
+// testServer is a REST server over queues in memory. Its clock moves only when the test calls advance.
 type testServer struct {
 	t     *testing.T
 	h     *host.Host

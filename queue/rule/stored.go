@@ -22,7 +22,8 @@ type storedCorrelation struct {
 	Properties []storedParameter `json:"properties,omitempty"`
 }
 
-// storedAction is an Action in JSON.
+// storedAction is the form in which a rule's action is stored: the text of its statements, which change the
+// properties of a message, and their parameters.
 type storedAction struct {
 	Expression string            `json:"expression,omitempty"`
 	Parameters []storedParameter `json:"parameters,omitempty"`

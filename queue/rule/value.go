@@ -79,7 +79,8 @@ func (v Value) Written() string {
 	return ""
 }
 
-// Plain returns the value without type and text. Plain values can be compared with ==.
+// Plain returns the value without the AMQP type and text that it had in the message. Values without these can
+// be compared with ==.
 func (v Value) Plain() Value { return v.WithType(Untyped, "") }
 
 // Constructors of values.
@@ -110,7 +111,7 @@ func Time(ms int64) Value { return Value{Kind: Moment, number: ms * 10_000} }
 // Duration returns a Value of the kind Span, a duration. A tick is 100 nanoseconds.
 func Duration(ticks int64) Value { return Value{Kind: Span, number: ticks} }
 
-// UUID returns a GUID for its textual form, in which 8-4-4-4-12 hexadecimal digits are separated by hyphens.
+// UUID returns the Value for a GUID. text has 8-4-4-4-12 hexadecimal digits, separated by hyphens.
 func UUID(text string) Value { return Value{Kind: GUID, text: strings.ToLower(text)} }
 
 // Bytes returns a Value of the kind Binary.

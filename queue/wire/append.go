@@ -24,7 +24,7 @@ func AppendUint16(dst []byte, v uint16) []byte {
 	return binary.BigEndian.AppendUint16(append(dst, codeUshort), v)
 }
 
-// AppendUint32 writes a uint.
+// AppendUint32 appends an AMQP uint (an unsigned integer of 32 bits) in its shortest encoding.
 func AppendUint32(dst []byte, v uint32) []byte {
 	switch {
 	case v == 0:
@@ -46,7 +46,7 @@ func AppendUint64(dst []byte, v uint64) []byte {
 	return binary.BigEndian.AppendUint64(append(dst, codeUlong), v)
 }
 
-// AppendInt32 writes an int.
+// AppendInt32 appends an AMQP int (a signed integer of 32 bits) in its shortest encoding.
 func AppendInt32(dst []byte, v int32) []byte {
 	if v >= math.MinInt8 && v <= math.MaxInt8 {
 		return append(dst, codeIntSmall, byte(v))

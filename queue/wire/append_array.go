@@ -74,7 +74,8 @@ func sameDescriptor(a, b any) bool {
 	return false
 }
 
-// elementCode returns the constructor of an array element, which is the widest one of its type.
+// elementCode returns the constructor (type code) with which an array encodes elements of v's type: the one
+// of the widest encoding of the type.
 func elementCode(v any) (byte, error) {
 	switch v.(type) {
 	case nil:
@@ -144,7 +145,7 @@ func appendWide(dst []byte, count int, at func(int) any, depth int) (out []byte,
 
 // Arrays of the element types of requests and responses.
 
-// Longs returns an array of longs.
+// Longs returns an AMQP array of longs (signed integers of 64 bits).
 func Longs(list []int64) Array { return arrayOf(codeLong, list) }
 
 // UUIDs returns an array of UUIDs.

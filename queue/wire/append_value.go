@@ -50,7 +50,8 @@ func appendValue(dst []byte, v any, depth int) (out []byte, err error) {
 	return appendFixed(append(dst, code), v), nil
 }
 
-// fixedCode returns the constructor with the full width for a value of a type with a fixed width.
+// fixedCode returns the AMQP constructor of a value's type, if the type has a fixed width: the one for the
+// full encoding, not for a shorter one.
 func fixedCode(v any) (code byte, ok bool) {
 	switch v.(type) {
 	case bool:

@@ -1,5 +1,5 @@
-// Package wire reads and writes the types of AMQP 1.0 (part 1 of the standard), in which messages are
-// encoded on the network and in the store.
+// Package wire reads and writes the types of AMQP 1.0 (part 1 of the standard), in which messages are encoded
+// on the network and in the store.
 //
 // # Reading
 //
@@ -12,7 +12,7 @@
 //
 // All of them accept each width of an encoding, and a symbol in place of a string or the reverse. They
 // allocate at most a small multiple of the input's size, and limit nesting to maxDepth. A count or size that
-// exceeds the data is an *Error. Returned slices alias the input.
+// exceeds the data is a *CodecError. Returned slices alias the input.
 //
 // # Writing
 //

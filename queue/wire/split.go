@@ -13,7 +13,8 @@ func tooDeep() error { return bad("a value", "one more level than %d", maxDepth)
 // encodedValue is one encoded value, split into its parts. Values inside of it are not decoded.
 type encodedValue struct {
 	code byte
-	// bytes of a scalar; or the elements of a list, map or array, in an array preceded by their constructor
+	// data holds the bytes of a scalar, or the encoded elements of a list, map or array. In an array, the
+	// constructor that all elements share precedes them.
 	data  []byte
 	count int // number of elements; in a map, of keys and values together
 
@@ -49,7 +50,8 @@ func raw(b []byte, depth int) (value, rest []byte, err error) {
 	return b[:n:n], rest, nil
 }
 
-// payload splits the data that follows a constructor without a descriptor.
+// payload splits b, the bytes after the constructor code of an AMQP value that has no descriptor, into the
+// data of the value and the rest.
 func payload(code byte, b []byte) (it encodedValue, rest []byte, err error) {
 	if !known(code) {
 		return it, nil, bad("a constructor", "the byte %#02x", code)

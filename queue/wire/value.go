@@ -6,7 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Value decodes the first value. Byte slices alias b.
+// Value decodes the first AMQP value in b, and returns it with the bytes that follow. Byte slices in the
+// value alias b.
 func Value(b []byte) (v any, rest []byte, err error) {
 	it, rest, err := split(b, 0)
 	if err != nil {
@@ -19,7 +20,7 @@ func Value(b []byte) (v any, rest []byte, err error) {
 	return v, rest, nil
 }
 
-// decoder decodes one Go value.
+// decoder decodes an encoded AMQP value, with all values in it, to a Go value.
 type decoder struct {
 	empty int // number of array elements without bytes that are still allowed
 }
@@ -82,7 +83,8 @@ func (it encodedValue) scalar() (any, error) {
 	return it.bytes()
 }
 
-// bytes decodes the scalars that are byte sequences in Go.
+// bytes decodes a scalar whose data are a sequence of bytes: a decimal, a UUID, a binary, a string or a
+// symbol.
 func (it encodedValue) bytes() (any, error) {
 	switch it.code {
 	case codeDecimal32:
@@ -135,7 +137,8 @@ func (it encodedValue) signed() int64 {
 	return n
 }
 
-// first decodes the first value of raw.
+// first decodes the first AMQP value of raw to a Go value and returns the bytes after it. depth is the number
+// of values that contain it.
 func (d *decoder) first(raw []byte, depth int) (v any, rest []byte, err error) {
 	it, rest, err := split(raw, depth)
 	if err != nil {

@@ -70,7 +70,8 @@ func (c *client) do(ctx context.Context, method, path, body string, headers ...s
 	return a, err
 }
 
-// want sends a request like do, and fails the test unless the response has the given status.
+// want sends a request and returns the response. It fails the test unless the response has the given status.
+// headers are alternately names and values.
 func (c *client) want(t *testing.T, status int, method, path, body string, headers ...string) httpResponse {
 	t.Helper()
 	a, err := c.do(t.Context(), method, path, body, headers...)

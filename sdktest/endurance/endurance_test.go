@@ -310,8 +310,9 @@ func (r *enduranceTest) end() {
 	}
 }
 
-// judge fails the test if the last third of the server processes used more resources on average than the
-// first third. It leaves out the first two, during which the data still grows.
+// judge fails the test if a resource, such as memory or open files, has grown during the run. It ignores the
+// first two of the server processes that ran one after the other, because the data still grows then. Of the
+// rest it compares the average of the last third with that of the first third.
 func (r *enduranceTest) judge(lives []processMetrics) {
 	if len(lives) < 5 {
 		r.t.Logf("%d lives are too few to judge", len(lives))

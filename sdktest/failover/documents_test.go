@@ -57,7 +57,8 @@ func (w *documentWriter) run() {
 	}
 }
 
-// pick returns one of the writer's documents, the outcome of whose last operation is known, or a new one.
+// pick returns a random one of the writer's documents, whose last operation must have a known outcome, or a
+// new document.
 func (w *documentWriter) pick(rng *rand.Rand) *modelDocument {
 	if len(w.documents) > 0 && rng.IntN(3) > 0 {
 		if d := w.documents[rng.IntN(len(w.documents))]; !d.open {

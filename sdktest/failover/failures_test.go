@@ -14,8 +14,8 @@ import (
 // waits before and after it causes a failure.
 const settled = 100
 
-// gapLimit fails the test if more than limit has passed between two acknowledged operations since the last
-// call of gaps.
+// gapLimit records the longest time between two acknowledged operations of clients since the previous round,
+// and fails the test if it is more than limit. round is the number of the round, from 0.
 func (l *combinedWorkload) gapLimit(round int, limit time.Duration) {
 	l.t.Helper()
 	gap := l.gaps()

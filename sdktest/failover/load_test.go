@@ -92,7 +92,8 @@ func (l *combinedWorkload) gaps() time.Duration {
 	return max(l.documents.acks.gap(), l.messages.acks.gap())
 }
 
-// restart makes the measurement of the time without acknowledged operations begin now.
+// restart restarts the measurement of the longest time without an acknowledged operation, for documents and
+// for messages.
 func (l *combinedWorkload) restart() {
 	l.documents.acks.restart()
 	l.messages.acks.restart()

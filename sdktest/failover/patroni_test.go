@@ -195,10 +195,9 @@ func (n *patroniNode) signal(t *testing.T, sig syscall.Signal) {
 	must(t, signalAll(pid, sig))
 }
 
-// resume lets the PostgreSQL of a node continue after SIGSTOP, under a new Patroni process; it still
-// believes to be the primary. The old Patroni is killed, as a watchdog would do. Otherwise Patroni 3.0
-// might overwrite the entry of the new leader in etcd, if it was suspended between reading and renewing
-// its own; the new leader would then step down and lose its writes.
+// resume lets a node's PostgreSQL, which was stopped by SIGSTOP and still believes to be the primary,
+// continue under a new Patroni process. The old Patroni process is killed, as a watchdog would do: Patroni
+// 3.0 might overwrite the entry of the new leader in etcd, which would then step down and lose its writes.
 func (c *patroniCluster) resume(t *testing.T, n *patroniNode) {
 	t.Helper()
 	n.patroni.kill()
@@ -206,8 +205,9 @@ func (c *patroniCluster) resume(t *testing.T, n *patroniNode) {
 	c.start(t, n)
 }
 
-// failover waits until a node other than lost is the primary. From then on clients must continue within
-// recoveryTime.
+// failover waits until a node other than lost is the primary. From then on it waits until further operations
+// of the clients have succeeded, and fails the test if none was acknowledged for longer than recoveryTime.
+// round counts from 0.
 func (l *combinedWorkload) failover(round int, c *patroniCluster, lost *patroniNode) {
 	l.t.Helper()
 	began := time.Now()

@@ -127,7 +127,8 @@ func (t *ScenarioRun) atlas() ScenarioContainer {
 	return c
 }
 
-// under returns the ids of those documents created by atlas whose partition keys begin with prefix.
+// under returns the ids of the documents in the container of the function atlas (two under each key of
+// country, city and street) whose partition keys begin with prefix.
 func under(prefix ...string) []string {
 	ids := []string{}
 	for _, p := range places {

@@ -138,8 +138,8 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// slice calls do in n goroutines until d has passed, with the numbers 1, 2, 3 and so on, and returns how
-// often.
+// slice calls do repeatedly in n goroutines until d has passed, and returns the number of calls. at is the
+// number of the call, from 1. An error of do fails the test and ends its goroutine.
 func slice(t *testing.T, n int, d time.Duration, do func(at int64) error) int64 {
 	var next atomic.Int64
 	var work sync.WaitGroup

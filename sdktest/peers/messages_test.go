@@ -19,7 +19,7 @@ import (
 
 var messageTime = flag.Duration("messagetime", 6*time.Second, "how long TestMessages measures each broker in each row")
 
-// messageBytes is the size of the body of a message.
+// messageBytes is the size in bytes of the body of each message that the comparison sends.
 const messageBytes = 1024
 
 // broker is a server that stores messages durably before it acknowledges them.
@@ -32,7 +32,8 @@ type broker struct {
 
 // messageClient is a client of a broker that sends or receives messages on one connection.
 type messageClient interface {
-	// send returns when the broker has acknowledged the message.
+	// send sends a message with the given body to the broker, and returns when the broker has acknowledged
+	// it.
 	send(ctx context.Context, body []byte) error
 	// receive waits for a message, and acknowledges it.
 	receive(ctx context.Context) error

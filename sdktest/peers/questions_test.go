@@ -21,7 +21,8 @@ type queryCase struct {
 // asked returns the number of a document that a query asks for. k chooses one of 16.
 func (s documentSet) asked(k int) int { return (k%16*(s.docs/16) + 777) % s.docs }
 
-// ids returns a hundred document ids, spread over the whole set.
+// ids returns a hundred document ids, spread evenly over the whole set, for the k-th run of a query. k
+// determines which ids they are.
 func ids(s documentSet, k int) (list []string) {
 	for j := range 100 {
 		list = append(list, id((s.asked(k)+j*(s.docs/100)+j)%s.docs))

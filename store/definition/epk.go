@@ -18,7 +18,8 @@ import (
 // have the same order.
 //
 //	version 2   MurmurHash3 x64-128 of all components, reversed, top two bits cleared: 16 bytes
-//	MultiHash   the same of each component by itself, one after the other: 16 bytes a component, a prefix is a prefix
+//	MultiHash   the hash of version 2 for each component by itself, concatenated: 16 bytes a component, so that
+//	            the EPK of a key prefix is a prefix of the EPK
 //	version 1   MurmurHash3 x86-32 as a number, then the components, all in a binary encoding that keeps their order
 //
 // The hash input of a component is a byte for its type. A number follows as its double in little-endian
@@ -47,8 +48,8 @@ const (
 // hierarchical. The EPK of the empty key is empty, which is the lowest.
 func EPK(d *PartitionKeyDefinition, k PartitionKey) []byte { return AppendEPK(nil, d, k) }
 
-// AppendEPK appends the EPK to dst. It allocates no other buffer: it builds the hash input behind dst and
-// then overwrites it with the result.
+// AppendEPK appends the effective partition key (EPK) of the partition key k under the definition d. It
+// allocates no other buffer: it builds the hash input behind dst and then overwrites it with the result.
 func AppendEPK(dst []byte, d *PartitionKeyDefinition, k PartitionKey) []byte {
 	switch {
 	case len(k.values) == 0:

@@ -27,7 +27,8 @@ type Webhook struct {
 	Secret string `json:"secret,omitempty" description:"Key that signs the requests; absent: unsigned."`
 }
 
-// Bounds of ExpiryEvents and ReaperSettings.
+// Limits and defaults of the settings of a container's expiry events (ExpiryEvents) and of the purging of its
+// expired items (ReaperSettings).
 const (
 	DefaultEventRetention = 3600              // seconds
 	MaxEventRetention     = 30 * 24 * 3600    // seconds
@@ -151,7 +152,8 @@ func (d *PurgeDelay) Bounds() (least, most int64) {
 	return d.Min, d.Max
 }
 
-// DelayOf returns the delay of one item, in seconds.
+// DelayOf returns the time in seconds from the expiry of the item with a rid to its purge. A random delay
+// depends only on the rid and the seed.
 func (d *PurgeDelay) DelayOf(rid uint64) int64 {
 	least, most := d.Bounds()
 	if least == most {

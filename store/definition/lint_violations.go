@@ -25,7 +25,8 @@ const (
 	LintBaseAbsent
 	// LintBaseType: the document's value at the ttlPropertyPath is not a number.
 	LintBaseType
-	// LintBaseMilliseconds: the document's number at the ttlPropertyPath is MillisecondsBase or more.
+	// LintBaseMilliseconds: the number at the document's ttlPropertyPath, from which its time to live counts,
+	// is so large that it is probably in milliseconds instead of seconds since 1970.
 	LintBaseMilliseconds
 	// LintNull: a document was refused because its ttl is null.
 	LintNull
@@ -92,5 +93,5 @@ func LintLife(s ttl.Seconds) (found BrokenLintRules) {
 	return found
 }
 
-// Lint checks the default time to live of a container.
+// Lint returns the lint rules that the container's default time to live breaks.
 func (s *ContainerSpec) Lint() BrokenLintRules { return LintLife(s.DefaultTTL) }

@@ -350,8 +350,8 @@ func (k PartitionKey) String() string {
 	return b.String()
 }
 
-// AppendOrdered appends the encoding of the key for storage keys: those of its components, one after the
-// other, so that the encoding of a prefix is a prefix.
+// AppendOrdered appends the encoding of the key in which it is part of storage keys. It is the concatenation
+// of the encodings of the components, so that all keys with the same first components are adjacent.
 func (k PartitionKey) AppendOrdered(dst []byte) []byte {
 	for _, v := range k.values {
 		dst = jsondoc.AppendOrdered(dst, v)

@@ -27,8 +27,8 @@ type ContainerSettings struct {
 
 // OnExpire defines where expired documents are moved. Only one of its members is set.
 type OnExpire struct {
-	// MoveTo is the id of the archive: another container of the same database, in which the expired
-	// documents are created. See archive.go of package store.
+	// MoveTo is the id of the archive: another container of the same database, in which the expired documents
+	// are created.
 	MoveTo string `json:"moveTo,omitempty" description:"Id of the container that gets expired items."`
 	// ForwardTo is the path of a queue or a topic, to which each expired document is sent as a message. If
 	// the queue is deleted or full, or refuses senders, expired documents wait for it, invisible to

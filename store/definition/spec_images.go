@@ -24,8 +24,9 @@ type PreviousImageFeatures struct {
 	Embeddings     *PreviousImageFeature `json:"embeddingGeneratorService,omitempty"`
 }
 
-// PreviousImageFeature says for which changes one feature keeps the previous version. Paths are stored for
-// clients only: a version is always kept as a whole.
+// PreviousImageFeature says for which changes (replaces, deletes) one feature, such as the feed of all
+// versions, shows the previous version of a document. Paths is only stored and returned to clients: a
+// previous version always contains the whole document.
 type PreviousImageFeature struct {
 	Mode  *PreviousImageMode `json:"mode,omitempty"`
 	Paths []string           `json:"includedPaths,omitzero"`

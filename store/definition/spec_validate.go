@@ -132,7 +132,8 @@ func (s *ContainerSpec) ValidateRest() error {
 	return nil
 }
 
-// ValidateTTL checks the times to live.
+// ValidateTTL checks the default and the analytical time to live and the ttlPropertyPath: their values, and
+// that they are allowed together and with the indexing mode. The error has CodeBadRequest.
 func (s *ContainerSpec) ValidateTTL() error {
 	for _, t := range []struct {
 		name  string

@@ -56,8 +56,8 @@ type DryRunExample struct {
 	Before, After int64 // when it expires
 }
 
-// DryRunEffectSummary is the number of items on which the change has one effect, and some of these items as
-// examples.
+// DryRunEffectSummary is the number of items on which a change of the default time to live would have one
+// particular effect, such as an earlier expiry, and some of these items as examples.
 type DryRunEffectSummary struct {
 	Count    int64
 	Examples []DryRunExample // empty for EffectNone
@@ -70,8 +70,9 @@ type DryRun struct {
 	From, To ttl.Seconds
 	// FromPath and ToPath are the container's ttlPropertyPath before and after the change; "" is none.
 	FromPath, ToPath string
-	// Exact reports whether every item was read. If not, leases are not taken into account, except those of
-	// the first 10,000 items per partition range that are due.
+	// Exact reports whether every item was read. If not, most expiry times come from the expiry index, which
+	// does not contain leases (suspensions of an item's expiry): a lease is then considered only for the
+	// first 10,000 due items of each partition range.
 	Exact    bool
 	Complete bool  // false: the time did not suffice, and all counts are lower bounds
 	Expired  int64 // items that have expired already and are not purged: they stay expired

@@ -31,8 +31,8 @@ type itemExpiryScan struct {
 	// each is called with the life of an item, the times by which its expiry is decided. body reads the
 	// item's document.
 	each func(l ttl.Lifetime, body func() ([]byte, error)) error
-	// immortal, if not nil, is called with the number of items that never expire and for which each was not
-	// called.
+	// immortal is called with the number of items that never expire and were not passed to the function each.
+	// It may be nil.
 	immortal func(n int64)
 }
 
@@ -85,8 +85,9 @@ func (n *itemExpiryScan) bodies(scope []byte) error {
 	})
 }
 
-// keys reads the keys of a range in the index of expiry (families w and x). Items of the change feed that are
-// in neither family never expire.
+// keys reads the index of expiry of a range, whose keys are by the time of the write or by the deadline, and
+// reports the expiry of each item in it. It then reports the number of the other items of the range, which
+// never expire.
 func (n *itemExpiryScan) keys(scope []byte) error {
 	inherit, due := n.state.Policy.Cutoffs(n.state.Now)
 	var mortal int64

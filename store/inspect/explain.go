@@ -46,8 +46,8 @@ const (
 	SourceItem
 	// SourceContainer: the container's default time to live determines when the item expires.
 	SourceContainer
-	// SourceFloor: an earlier default. The item had expired under it when it was changed, and expiry is
-	// final.
+	// SourceFloor: the item had expired under an earlier default time to live before that default was
+	// changed. It stays expired, because expiry is final.
 	SourceFloor
 	// SourceLease: without its current or a former lease the item would have expired earlier.
 	SourceLease
@@ -79,7 +79,8 @@ type ItemExpiryExplanation struct {
 	TTL    ttl.Seconds
 	Source TTLSource
 	Mortal bool // it expires or has expired at ExpiresAt, unless it is written or a setting changes
-	// ExpiresAt is when it expires. With SourceFloor it is the latest moment at which it can have expired.
+	// ExpiresAt is the time at which the item expires or has expired. If Source is SourceFloor (the item had
+	// expired under an earlier default), it is the latest time at which that can have happened.
 	ExpiresAt  int64
 	LeaseUntil int64 // 0 if it has no lease
 	PurgedAt   int64 // 0 if unknown
@@ -179,7 +180,8 @@ func (e *ItemExpiryExplanation) reason() string {
 	return "the container's time to live is off"
 }
 
-// ExplainLife reports when an existing item of a container expires. The state is StateLive or StateGhost.
+// ExplainLife reports when an existing item of a container expires. The state of the item is StateLive, or
+// StateGhost if it has expired but is not purged yet.
 func ExplainLife(state *view.ContainerState, h *layout.ItemHeader, body []byte) ItemExpiryExplanation {
 	p, l, now := state.Policy, state.Lives.Of(h, body), state.Now
 	e := ItemExpiryExplanation{State: StateLive, Now: now, Timestamp: l.TS, Own: l.Own,

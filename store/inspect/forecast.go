@@ -39,7 +39,7 @@ type Forecast struct {
 	Ahead [len(ForecastScales)][]int64
 }
 
-// NewForecast returns an empty Forecast, to which those of containers are added.
+// NewForecast returns an empty Forecast, to which the forecasts of several containers can be added.
 func NewForecast() Forecast {
 	f := Forecast{Exact: true, Complete: true}
 	for i, s := range ForecastScales {

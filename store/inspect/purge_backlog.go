@@ -12,7 +12,8 @@ import (
 // PurgeBacklog describes the items that have expired and are not purged yet.
 type PurgeBacklog struct {
 	Items int64 // see Ghosts: at most 100,000 are counted in each partition range
-	// Oldest is how many seconds ago the oldest of them expired, by the current policy; 0 if there is none.
+	// Oldest is how many seconds ago the first of the expired items that are not purged yet expired, by the
+	// current policy. It is 0 if there is no such item.
 	Oldest int64
 }
 

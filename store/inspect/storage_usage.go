@@ -98,7 +98,8 @@ func largest(sample map[string]int64, whole StorageUsage) (list []PartitionKeySt
 // the same.
 const usageSample = 1000
 
-// measure measures a range. each, unless nil, is called with every document that is measured.
+// measure counts the documents of a partition range, given by its engine scope, and estimates the bytes that
+// they take from a sample of them. each, unless nil, is called with the body of every document in the sample.
 func measure(r engine.Reader, scope []byte, each func(body []byte)) (u StorageUsage, err error) {
 	u.Documents, err = view.Count(r, layout.ScopeFamily(scope, layout.FamilyFeed), math.MaxInt64)
 	if err != nil || u.Documents == 0 {

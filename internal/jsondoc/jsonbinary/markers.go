@@ -86,8 +86,8 @@ var systemTexts = [...]string{
 	"Point", "Polygon", "properties", "type", "value", "Feature", "FeatureCollection", "_id",
 }
 
-// tables maps the marker of each kind of string that is stored with four bits per character to its
-// characters, by the value of the four bits.
+// tables has, for each kind of string whose characters are stored in four bits, the 16 characters that these
+// bits can stand for. The key is the marker with which the string begins.
 var tables = map[byte]string{
 	hexLower: "0123456789abcdef",
 	hexUpper: "0123456789ABCDEF",

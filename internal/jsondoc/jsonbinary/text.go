@@ -150,8 +150,9 @@ func (r *textConverter) plain(marker byte, at int) {
 	}
 }
 
-// container reads an array or an object. form says what follows the marker: nothing, one element, a length
-// of 1, 2 or 4 bytes, or such a length and a count of the same size.
+// container reads an array or an object and writes it as text between the brackets open and end. element
+// reads one element or member. form says what follows the marker: nothing, one element, a length of 1, 2 or 4
+// bytes, or such a length and a count of the same size.
 func (r *textConverter) container(form byte, open, end byte, element func()) {
 	if r.depth++; r.depth > r.lim.MaxDepth {
 		r.err = &jsondoc.DepthError{Max: r.lim.MaxDepth}

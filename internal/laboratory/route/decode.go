@@ -26,7 +26,8 @@ type JSONMemberDecoder interface {
 	DecodeMember(name string, v jsondoc.Value) error
 }
 
-// requestDecoder decodes requests into a request struct, in the order of the struct's parts.
+// requestDecoder decodes a request (path, query parameters, body) into a request struct. It decodes the parts
+// in the order of the struct's fields.
 type requestDecoder[L HandlerMethodReceiver] struct {
 	steps []decodeStep[L]
 	body  []requestField
@@ -69,10 +70,11 @@ func decoderOf[L HandlerMethodReceiver](t reflect.Type) *requestDecoder[L] {
 	return d
 }
 
-// scan reads the struct tags of a request struct t; at is the index of t in the whole struct. Besides path,
-// query, header and json, which say where a field comes from, this package defines these tags. A field called
-// _ may have takes, refusal and empty, which are error texts, and body, which is "optional", "documents" or
-// "large" (see the fields of decoder). A required JSON member has missing, the error text if it is missing. A
+// scan adds the fields of a request struct to the decoder, by their struct tags. t is the struct, and at is
+// its index in the whole struct, as embedded structs are scanned as well. The tags path, query, header and
+// json say where the value of a field comes from. The other tags are of this package. A field called _ may
+// have takes, refusal and empty, which are error texts, and body, which is "optional", "documents" or
+// "large". A member with the tag missing is required, and the tag is the error text if it is missing. A
 // member with the tag first is decoded before the others.
 func (d *requestDecoder[L]) scan(t reflect.Type, at []int) {
 	for i := range t.NumField() {
@@ -117,8 +119,8 @@ func (d *requestDecoder[L]) scan(t reflect.Type, at []int) {
 	}
 }
 
-// implementsFinder reports whether a part implements RequestPartDecoder itself, rather than through an
-// embedded field.
+// implementsFinder reports whether the struct type t, a part of a request, has methods of its own that
+// implement RequestPartDecoder. It returns false if t only gets them from an embedded field.
 func implementsFinder[L HandlerMethodReceiver](t reflect.Type) bool {
 	if !reflect.PointerTo(t).Implements(reflect.TypeFor[RequestPartDecoder[L]]()) {
 		return false

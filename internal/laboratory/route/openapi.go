@@ -25,14 +25,15 @@ type OpenAPIOptions struct {
 	Prefixes []string
 }
 
-// SchemaTypeMapping makes the document describe values of the type of Of like values of the type of As.
+// SchemaTypeMapping makes the OpenAPI document describe all values that have the type of Of by the schema for
+// the type of As.
 type SchemaTypeMapping struct{ Of, As any }
 
 // OpenAPIDocument is the OpenAPI document of a table of routes. It is generated from the request and response
 // structs, so it always agrees with the routes. It can be sent as a response.
 type OpenAPIDocument struct{ spec *openapi31.Spec }
 
-// MarshalJSON implements json.Marshaler.
+// MarshalJSON returns the document as JSON, in the form of OpenAPI 3.1. It implements json.Marshaler.
 func (d *OpenAPIDocument) MarshalJSON() ([]byte, error) { return json.Marshal(d.spec) }
 
 // ErrorBody is the body of an error response, in the form of Cosmos DB's errors.

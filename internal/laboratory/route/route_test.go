@@ -117,7 +117,8 @@ type echoedListParameters struct {
 	Limit int64  `json:"limit"`
 }
 
-// Verbatim implements VerbatimResponse.
+// Verbatim marks the response as a VerbatimResponse: its text is sent without escapes for the characters that
+// HTML reserves.
 func (*echoedListParameters) Verbatim() {}
 
 func (*testServer) list(_ context.Context, in *listRequest) (echoedListParameters, error) {

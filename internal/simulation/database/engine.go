@@ -82,8 +82,9 @@ func (e *Engine) Told() time.Time {
 	return time.UnixMicro(e.told).UTC()
 }
 
-// tell records now, a time in microseconds that a response of the database contained, for Told. It returns
-// the time that the server is to use.
+// tell returns the time that the server must use after a response of the database that contains the time now,
+// in microseconds since 1970. This is now, and tell records it as the latest time that Told returns; with the
+// defect OwnTime it is the time of the server's own machine.
 func (e *Engine) tell(now int64) int64 {
 	if e.d.o.Defects.OwnTime {
 		return e.machine.Now().UnixMicro()

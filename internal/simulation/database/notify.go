@@ -35,7 +35,8 @@ func (b *notificationInbox) take() [][]byte {
 	return list
 }
 
-// Await requests reports of commits in scopes, for engine.AwaitTime: see engine.CommitNotifier.
+// Await requests notifications of the commits in scopes that other servers make within engine.AwaitTime from
+// now. Listen receives them. It implements engine.CommitNotifier.
 func (e *Engine) Await(ctx context.Context, scopes [][]byte) error {
 	if err := e.calls.Begin(); err != nil {
 		return err

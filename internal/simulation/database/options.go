@@ -49,7 +49,9 @@ const (
 type NetworkConditions struct {
 	MinDelay, MaxDelay time.Duration // of one request or response
 
-	// The probabilities that something goes wrong in an exchange, each from 0 to 1.
+	// LostRequest, LostAnswer, LateCommit and LostReport are the probabilities, from 0 to 1, that something
+	// goes wrong in an exchange (a request to the database and its response, or a notification). With
+	// LostRequest the connection breaks before the request arrives.
 	LostRequest float64 // the connection breaks before the request arrives
 	LostAnswer  float64 // the connection breaks after the request was executed
 	LateCommit  float64 // the connection breaks, and the commit that was sent is executed later
@@ -75,13 +77,13 @@ type InjectedDefects struct {
 	NoScopeLocks bool
 	// LoseOnFail loses the commits of this last period in each outage, as an asynchronous standby does.
 	LoseOnFail time.Duration
-	// OwnTime makes servers use the time of their own clocks.
+	// OwnTime makes servers use the time of their own clocks instead of the database's clock.
 	OwnTime bool
 	// TornCommits makes the second half of a commit visible later than the first.
 	TornCommits bool
 	// Hidden hides keys from the reads of Updates; nil: none.
 	Hidden func(key []byte) bool `json:"-"`
-	// Silent sends no notifications.
+	// Silent makes the database send no notifications of commits to the servers.
 	Silent bool
 }
 
@@ -99,7 +101,8 @@ type LSNRange struct {
 	First, Next uint64
 }
 
-// The time limits of one exchange, by the server's clock. They are those of engine/postgres.
+// The time limits of one exchange (a request to the database and its response), by the server's clock. They
+// are those of engine/postgres.
 const (
 	beginLimit  = 6 * time.Second
 	readLimit   = 5 * time.Second

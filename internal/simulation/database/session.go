@@ -67,8 +67,8 @@ func (d *Database) start(server string, scopes [][]byte) *databaseSideTransactio
 	return s
 }
 
-// lockAll takes the locks of the scopes, in their order. It fails with errLost if the transaction ends
-// before that, and with the error of ctx.
+// lockAll takes the locks of the transaction's scopes, in their order. It fails with errLost if the
+// transaction ends meanwhile, and with the error of ctx if ctx does.
 func (s *databaseSideTransaction) lockAll(ctx context.Context, giveUp <-chan struct{}) error {
 	if s.d.o.Defects.NoScopeLocks {
 		return nil
@@ -217,7 +217,8 @@ func (s *databaseSideTransaction) idle() {
 	}
 }
 
-// timed reports whether exchanges take time. If they do not, there are no time limits either.
+// timed reports whether the requests and responses between servers and the simulated database take time. If
+// they do not, there are no time limits either.
 func (d *Database) timed() bool { return d.o.Network.MaxDelay > 0 }
 
 // commit makes the writes of the transaction durable and visible.

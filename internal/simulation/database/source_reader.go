@@ -14,17 +14,18 @@ import (
 // snapshotOrTransaction is what a snapshotOrTransactionReader reads from: the snapshot of a View, or the
 // transaction of an Update.
 type snapshotOrTransaction interface {
-	// fetch fetches keys that have not been fetched yet; it takes at most one exchange.
+	// fetch makes keys available for reading that were not fetched before. If there are any, that takes one
+	// exchange, which is a request to the simulated database and its response.
 	fetch(keys ...[]byte) error
-	// fetchPage takes the exchange for the next page of an iterator, if the source needs one. The page begins
-	// at or after a key.
+	// fetchPage makes the exchange (a simulated round trip to the database) that reads the next page of an
+	// iterator, if the source needs one. The page begins at the first key that is not less than at.
 	fetchPage(at []byte) error
 	// rows returns the current state of the source.
 	rows() *rowSet
 	// now returns the time of the database that belongs to the state, in microseconds since 1970.
 	now() int64
 	context() context.Context
-	// hides reports whether a defect hides a key.
+	// hides reports whether an injected defect of the database makes a key invisible to reads.
 	hides(key []byte) bool
 }
 
@@ -134,8 +135,8 @@ func (r *snapshotOrTransactionReader) Scan(rg engine.Range, reverse bool) engine
 
 var errReverse = errors.New("a backward iterator cannot seek")
 
-// iterator iterates over the state in which it was created. It takes an exchange for its first page and for
-// each further page.
+// iterator iterates over the state in which it was created. It takes one simulated round trip to the database
+// for its first page of keys and for each further page.
 type iterator struct {
 	from    snapshotOrTransaction
 	in      engine.Range
@@ -151,7 +152,8 @@ type iterator struct {
 	err     error
 }
 
-// Expect sets the number of keys that will probably be read: see engine.ReadAheadIterator.
+// Expect sets the number of keys that will probably be read. The next page that the iterator fetches has that
+// many keys.
 func (it *iterator) Expect(keys int) { it.page = max(keys, 1) }
 
 // position returns the key after which Next continues.

@@ -26,7 +26,8 @@ type groupCommitTxn struct {
 	lost    error           // why the transaction cannot be committed
 }
 
-// lockedLSNScope is a scope that an attempt has locked, with the next LSN that it issues.
+// lockedLSNScope is an engine scope (a key prefix with its own sequence of LSNs) that a simulated transaction
+// has locked, with the next LSN that the scope issues.
 type lockedLSNScope struct {
 	key         []byte
 	next, first uint64 // the next LSN; the next LSN at the beginning
@@ -84,7 +85,8 @@ func (a *groupCommitTxn) drop() {
 	})
 }
 
-// rebase reads the data that are committed now, and applies the writes of the attempt to them.
+// rebase sets the state that the transaction reads to the data that are committed now, with the transaction's
+// own writes applied to them.
 func (a *groupCommitTxn) rebase() {
 	var now int64
 	if a.state, a.version, now = a.e.d.snapshot(); a.at == 0 {
@@ -246,10 +248,12 @@ func (t *txn) DeleteRange(r engine.Range) {
 // Enlarge raises the size limit of the transaction to engine.MaxLargeTxnBytes.
 func (t *txn) Enlarge() { t.size.Large = true }
 
-// Relax does nothing: everything that is visible to other servers must be durable.
+// Relax does nothing. In other engines it lets Update return before the commit is durable; here every commit
+// becomes durable first, since other servers see it at once. It implements engine.TxnControl.
 func (t *txn) Relax() {}
 
-// named returns the scope with the given key if the attempt has locked it, otherwise nil.
+// named returns the scope with the given key if it is one of the scopes that the transaction has locked,
+// otherwise nil.
 func (a *groupCommitTxn) named(key []byte) *lockedLSNScope {
 	for _, s := range a.scopes {
 		if bytes.Equal(s.key, key) {

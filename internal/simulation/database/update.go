@@ -177,7 +177,8 @@ func (e *Engine) join(q *lsnScopeUpdateQueue, most int) (list []*pendingUpdate) 
 	return list
 }
 
-// runGroup runs transactions until the request lead, and the requests of q that join it, have an outcome.
+// runGroup runs the request lead, and requests of the queue q that join its transaction, until they have an
+// outcome. It runs the transaction again if the response to its commit is lost, for at most outageLimit.
 func (e *Engine) runGroup(lead *pendingUpdate, scopes [][]byte, q *lsnScopeUpdateQueue) {
 	members := []*pendingUpdate{lead}
 	began := e.d.clock.Now()

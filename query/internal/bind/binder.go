@@ -79,7 +79,8 @@ type AggregateCall struct {
 	Arg  syntax.Expr
 }
 
-// aggregateRef identifies the aggregate that a call is bound to.
+// aggregateRef identifies the aggregate that a function call stands for: the query block (a SELECT with its
+// clauses) to which the aggregate belongs, and the aggregate's number in it.
 type aggregateRef struct {
 	Id    int
 	Block *QueryBlock
@@ -357,7 +358,8 @@ func Conjuncts(dst []syntax.Expr, e syntax.Expr) []syntax.Expr {
 	return append(dst, e)
 }
 
-// counts evaluates TOP, OFFSET and LIMIT.
+// counts evaluates the TOP, OFFSET and LIMIT of q and sets the results in bl. It records an error for a value
+// that is not a whole number in the allowed range.
 func (b *Binder) counts(bl *QueryBlock, q *syntax.Query) {
 	if q.Select.Top != nil {
 		bl.Top = b.count(q.Select.Top, queryerror.CodeTop,

@@ -41,9 +41,9 @@ func (b *Binder) ofGroup(bl *QueryBlock, e syntax.Expr, keys groupKeys) {
 	})
 }
 
-// sourceOfGroup checks the FROM of a subquery in the select list of a block with GROUP BY. If a key is only a
-// name, as in GROUP BY t, the subquery cannot read from it: FROM x IN t.tags is refused, unless t.tags is a
-// key as well.
+// sourceOfGroup checks path, from which a subquery in the select list of a block with GROUP BY reads. If a
+// GROUP BY key is an alias alone, as in GROUP BY t, a path below the alias is an error: FROM x IN t.tags
+// needs t.tags as a key, too.
 func (b *Binder) sourceOfGroup(bl *QueryBlock, path syntax.Expr, keys groupKeys) {
 	root, steps, _ := syntax.PathOf(path)
 	if a := b.Idents[root]; a == nil || a.Block != bl || keys.find(root) < 0 {
@@ -109,7 +109,8 @@ func (k groupKeys) find(e syntax.Expr) int {
 	return -1
 }
 
-// isPrefixOf reports whether a path begins with a key: c.a.b if c.a is one.
+// isPrefixOf reports whether an expression is a path that continues a GROUP BY key. For example, c.a.b
+// continues the key c.a.
 func (k groupKeys) isPrefixOf(e syntax.Expr) bool {
 	for {
 		switch x := e.(type) {

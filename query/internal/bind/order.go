@@ -161,8 +161,9 @@ func (b *Binder) derivedKey(key *OrderKey, a *FromAlias, sub *QueryBlock, steps 
 	return key
 }
 
-// inItem translates a path into the rows of a block to a path from the item. It returns nil if the value is
-// not a part of the item, or if the item can have several such values.
+// inItem returns, for a path into the rows that the block bl makes, the path by which the same value is
+// reached from the stored item. It returns nil if the value is not a part of the item, or if the item can
+// have several such values.
 func (b *Binder) inItem(bl *QueryBlock, steps []syntax.PathStep) syntax.Expr {
 	var x syntax.Expr
 	switch {
@@ -203,8 +204,9 @@ func (b *Binder) inItem(bl *QueryBlock, steps []syntax.PathStep) syntax.Expr {
 	return b.inItemFrom(b.Idents[root], append(before, steps...))
 }
 
-// inItemFrom translates a path that begins with a name to a path from the item: see inItem. It returns nil if
-// the value is not a part of the item, or if the item can have several such values.
+// inItemFrom translates a path that begins with a name of FROM to a path from the item, so that it can be
+// evaluated on the item. a is the name, steps are the steps after it. It returns nil if the value is not a
+// part of the item, or if the item can have several such values.
 func (b *Binder) inItemFrom(a *FromAlias, steps []syntax.PathStep) syntax.Expr {
 	if sub := a.Derived(); sub != nil {
 		return b.inItem(sub, steps)

@@ -34,7 +34,8 @@ type ContainerInfo struct {
 	Vectors map[string]string
 }
 
-// parse parses a text with the syntax that the container allows.
+// parse parses the text of a query. If Superset is set, it accepts the lenient syntax, otherwise only that of
+// Cosmos DB.
 func (i *ContainerInfo) parse(text string) (*syntax.Query, error) {
 	if i.Superset {
 		return syntax.ParseLenient(text)

@@ -77,8 +77,8 @@ func SpansHash(spans []SourceKeyRange) uint64 {
 	return KeySum(b)
 }
 
-// Encode returns the position as the text of a continuation token. hash is that of the query and of the
-// part of the container that it reads; spans are the parts of it that the sources cover.
+// Encode returns the position as the text of a continuation token. hash identifies the query and the part of
+// the container that the query reads. spans are the key intervals that the query's sources cover.
 func (p PagePosition) Encode(hash uint64, spans []SourceKeyRange) string {
 	b := append(make([]byte, 0, 128+len(p.Key)), cursorVersion, byte(p.Form))
 	b = binary.BigEndian.AppendUint64(b, hash)

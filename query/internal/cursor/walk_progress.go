@@ -20,10 +20,12 @@ func (s SourceKeyRange) holds(o SourceKeyRange) bool {
 	return bytes.Compare(s.From, o.From) <= 0 && endsBy(o.To, s.To)
 }
 
-// endsBy reports whether the end a is at or before the end b.
+// endsBy reports whether a key interval that ends at a ends at or before one that ends at b. An empty end
+// means that an interval has no upper bound.
 func endsBy(a, b []byte) bool { return len(b) == 0 || len(a) > 0 && bytes.Compare(a, b) <= 0 }
 
-// whole returns the span that the sources cover together.
+// whole returns the span from the beginning of the first of the spans, which are in order, to the end of the
+// last one.
 func whole(spans []SourceKeyRange) (all SourceKeyRange) {
 	if n := len(spans); n > 0 {
 		all = SourceKeyRange{spans[0].From, spans[n-1].To}
@@ -59,8 +61,8 @@ type SourceWalkProgress struct {
 	marks  []WalkSectionProgress // in ascending order; nothing after the last one has been returned
 }
 
-// WalkSectionProgress says how far a walk has come in one section of a SourceWalkProgress, a part of the
-// order in which the sources follow one another. The section ends at to.
+// WalkSectionProgress says how far a walk over several sources, one after the other, has come in one section:
+// an interval of that order, which ends at to.
 type WalkSectionProgress struct {
 	to   []byte
 	Rid  uint64 // last rid returned; 0: none; finished: the whole section
@@ -74,12 +76,13 @@ func Begin(spans []SourceKeyRange) SourceWalkProgress {
 	return SourceWalkProgress{within: whole(spans)}
 }
 
-// Covers reports whether the walk whose progress p is covers at least the given spans, so that a walk over
-// these can resume from p.
+// Covers reports whether p is the progress of a walk over at least the given spans of partition keys, so that
+// a walk over these spans can resume from p.
 func (p SourceWalkProgress) Covers(spans []SourceKeyRange) bool { return p.within.holds(whole(spans)) }
 
-// At returns the last rid that was returned from a span, 0 for none, and how many rows of that document were
-// returned, 0 for all. left is false if the whole span has been returned.
+// At returns how far the walk has come in the span s: the last rid that it has returned there, or 0 if none,
+// and how many rows of that rid's document it has returned, or 0 if all. left is false if the walk has
+// returned the whole span.
 func (p SourceWalkProgress) At(s SourceKeyRange) (rid uint64, rows int, left bool) {
 	for _, m := range p.marks {
 		if endsBy(s.To, m.to) {
@@ -108,8 +111,8 @@ func (p SourceWalkProgress) Reach(spans []SourceKeyRange, i int, rid uint64, row
 	return next
 }
 
-// mark appends the position of the walk in the next section. If the last section has the same rid and rows,
-// it is extended to m.to instead.
+// mark appends m, the position of the walk in the section of sources after the last one. If that section has
+// the same position (rid and rows), it is extended to the end of m instead.
 func (p *SourceWalkProgress) mark(m WalkSectionProgress) {
 	if n := len(p.marks); n > 0 && p.marks[n-1].Rid == m.Rid && p.marks[n-1].Rows == m.Rows {
 		p.marks[n-1].to = m.to

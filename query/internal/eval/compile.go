@@ -68,7 +68,7 @@ type Compiler struct {
 	Blocks   map[*bind.QueryBlock]*CompiledSelect // of subqueries, each compiled once
 }
 
-// Value compiles an expression.
+// Value compiles an expression to a function that returns its value for the row in a Frame.
 func (c *Compiler) Value(e syntax.Expr) ValueFunc {
 	if i, ok := c.Keys[e]; ok {
 		return func(f *Frame) jsondoc.Value { return f.keys[i] }

@@ -142,8 +142,8 @@ func orderBounds(op syntax.BinaryOp) (low, high int) {
 	return 0, 1
 }
 
-// Ordered compares two values of the same type: the order is -1, 0 or 1. It returns Yes if the order is in
-// [low, high], and Unknown for values of different types.
+// Ordered compares two values. It returns Yes if their order (-1, 0 or 1) is in [low, high], and Unknown if
+// the values have different types.
 func Ordered(a, b jsondoc.Value, low, high int) Truth {
 	if a.Kind() != b.Kind() {
 		return Unknown

@@ -167,7 +167,8 @@ func (g *Grouper) CountValues(one *GroupState, n int64) *GroupState {
 	return one
 }
 
-// Each makes each group the current one of the frame and calls fn, until fn returns false.
+// Each calls fn for each group, after it has stored the group's keys and aggregate results in the frame, from
+// which expressions read them. It stops if fn returns false, and reports whether all groups were visited.
 func (g *Grouper) Each(fn func() bool) bool {
 	switch {
 	case g.Runs != nil:

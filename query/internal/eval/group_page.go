@@ -17,7 +17,8 @@ const MaxGroups = 32 << 20
 // CutKey returns the part of a group's key that is stored in a continuation token: its first bytes.
 func CutKey(key []byte) []byte { return key[:min(len(key), record.MaxCursorKey)] }
 
-// InPage reports whether the group with this key belongs to this page.
+// InPage reports whether the group with this key belongs to the current page. Each page of a paged query
+// returns the groups whose keys lie in one interval; without paging all groups belong to it.
 func (g *Grouper) InPage(key []byte) bool {
 	return !g.Paged || bytes.Compare(CutKey(key), g.From) >= 0 && (g.Bound == "" || string(key) < g.Bound)
 }

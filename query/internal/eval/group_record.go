@@ -12,7 +12,8 @@ import (
 // The record of a group in a file holds the number in the order in which it was found, its keys, and the
 // state of each aggregate. Integers are varints; a value is its text, preceded by the text's length.
 
-// notFinite stands in a stored group for a number that JSON cannot represent: NaN or an infinity.
+// notFinite marks, in the record of a group that is written to a temporary file, a number that JSON cannot
+// represent: NaN or an infinity.
 const notFinite = '#'
 
 // appendKept appends a value to the record of a group: its JSON text, or the bits of a number that JSON
@@ -31,7 +32,8 @@ func decodeKept(b []byte) jsondoc.Value {
 	return jsondoc.Of(b)
 }
 
-// Append appends the record of a group.
+// Append appends the encoding in which the group is written to a temporary file: its number, its keys and the
+// states of its aggregates.
 func (one *GroupState) Append(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, one.number)
 	dst = binary.AppendUvarint(dst, uint64(len(one.keys)))

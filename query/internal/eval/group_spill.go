@@ -26,7 +26,7 @@ func (g *Grouper) Spill() {
 	clear(g.byKey)
 }
 
-// drop updates the counters for a group that is no longer in memory.
+// drop subtracts a group, which the caller removes from memory, from the counters of groups and their memory.
 func (g *Grouper) drop(one *GroupState) {
 	one.spilled = true
 	*g.held -= one.size

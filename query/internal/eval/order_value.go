@@ -14,7 +14,8 @@ type OrderValue struct {
 	hash  jsondoc.MurmurHash128 // of arrays and objects
 }
 
-// OrderedBy returns the OrderValue of v.
+// OrderedBy returns v in the form in which ORDER BY compares values: an array or an object is replaced by its
+// hash.
 func OrderedBy(v jsondoc.Value) OrderValue {
 	if k := v.Kind(); k >= jsondoc.Array {
 		return OrderedByHash(k, jsondoc.HashOf(v))
@@ -27,7 +28,7 @@ func OrderedByHash(k jsondoc.Kind, h jsondoc.MurmurHash128) OrderValue {
 	return OrderValue{kind: k, hash: h}
 }
 
-// hashSize is the length of a hash in a key.
+// hashSize is the length in bytes of the hash of an array or object in an encoded ORDER BY key.
 const hashSize = 16
 
 // Append appends an encoding of v. Comparing encodings as bytes gives the order of the rows.

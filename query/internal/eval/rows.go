@@ -109,7 +109,8 @@ func (c *Compiler) starOf(bl *bind.QueryBlock) syntax.Expr {
 	return id
 }
 
-// OfItem reports whether the first source is the item itself.
+// OfItem reports whether the first source of FROM is the item itself, as in FROM c, and not a part of it, as
+// in FROM c.tags.
 func (rs *CompiledSelect) OfItem() bool {
 	return len(rs.Clauses) > 0 && rs.Clauses[0].kind == bind.StepItem
 }
@@ -180,8 +181,9 @@ func (rs *CompiledSelect) BindTo(f *Frame, i int, v jsondoc.Value, fn func() boo
 	return rs.admit(f, i, fn)
 }
 
-// admit calls fn if the conditions of the i-th source of FROM hold, which is already bound to a value. It
-// returns false if fn has returned false or the run has ended.
+// admit tests the conditions that belong to the i-th source of FROM, to which f has already bound a value. If
+// all hold it calls fn and returns its result. If one does not hold it returns true, so that the caller goes
+// on with the next value. It returns false if the run has ended.
 func (rs *CompiledSelect) admit(f *Frame, i int, fn func() bool) bool {
 	if !f.Run.row() {
 		return false

@@ -16,16 +16,16 @@ import (
 
 // RunOptions sets the bounds of one page. A zero field stands for its default.
 type RunOptions struct {
-	// maximum number of rows of a page; default and maximum 1,000. Queries that have to see all rows first
-	// ignore it
+	// MaxItems is the maximum number of rows of a page; 0 stands for 1,000. Queries that have to see all rows
+	// before they return the first one ignore it.
 	MaxItems int
 	MaxBytes int                   // maximum size of all rows together; 0: 4 MB. A single row may be larger
 	Budget   time.Duration         // time after which a resumable page ends early; 0: 5 s. See Run
 	Cursor   string                // of the previous page; empty for the first
 	Resume   *OrderByStartPosition // position at which the first page begins; nil: at the first row
 	Scope    string                // identifies the sources: a cursor is valid for one scope
-	// the span of each source, so that a cursor stays valid when a source is divided; nil: the spans are
-	// NumberedSpans
+	// the span of partition keys of each source, so that a cursor stays valid when a source is divided; nil:
+	// the i-th source has the span from i to i+1
 	Spans []cursor.SourceKeyRange
 	Trace bool // measure the time of each part, for Explain
 	// Certain makes a query without conditions check whether any row follows a full page. Without it such a
@@ -228,7 +228,8 @@ func (x *Execution) stop() (late bool, err error) {
 	return err == nil && x.late && x.sortedRows == 0, err
 }
 
-// checkTime checks whether the page has used up its time, and returns the error that ends the run.
+// checkTime returns the error that ends the run, such as a passed time limit or a canceled context, or nil.
+// If the time of the page is over, it sets x.late, so that the page ends.
 func (x *Execution) checkTime() error {
 	if !x.Run.Look() {
 		return x.Run.Err
@@ -256,7 +257,8 @@ func (x *Execution) pass(work int) error {
 	return nil
 }
 
-// passEntry counts an index entry that was read, and returns the error that ends the run.
+// passEntry counts an index entry that was read. It returns an error if the run must end, for example because
+// it has used up its limit of work.
 func (x *Execution) passEntry() error {
 	x.page.Stats.IndexEntries++
 	return x.pass(lang.EntryWork)

@@ -38,8 +38,8 @@ func (x *Execution) compare(a, b *sortEntry) int {
 // is so if the first key is DESC.
 func (x *Execution) backwards() bool { return x.Plan.Top.Order[0].Desc }
 
-// orderKey appends the key of the current document: the encodings of its values for the ORDER BY keys.
-// Encodings are complemented for DESC.
+// orderKey appends the sort key of the current document: the encodings of its values for the ORDER BY
+// expressions, with inverted bytes for DESC.
 func (x *Execution) orderKey(dst []byte) []byte {
 	x.Plan.Rows.BindPaths(x.f)
 	for i, k := range x.Plan.Top.Order {
@@ -136,8 +136,8 @@ func (x *Execution) isAfterStart(e *sortEntry) bool {
 	return c > 0 || c == 0 && x.from.Rows > 0
 }
 
-// distinct returns how many of the first ORDER BY keys DISTINCT applies to. It returns 0 if equal rows are
-// not adjacent in the order of the query.
+// distinct returns n if the query has DISTINCT and its rows consist of the first n ORDER BY keys, so that
+// equal rows are adjacent in the order of the query. Otherwise it returns 0.
 func (x *Execution) distinct() int {
 	if x.Plan.Form != cursor.Sorting {
 		return 0
@@ -145,9 +145,10 @@ func (x *Execution) distinct() int {
 	return x.Plan.Order.Distinct
 }
 
-// noneReturned is a value of PagePosition.Rows for a DISTINCT whose equal rows are adjacent. It means that
-// neither the document at the position nor an earlier one with the same values has made a row. If a later
-// document with these values has a row, the row must be returned.
+// noneReturned is a special value of PagePosition.Rows for a DISTINCT query whose equal rows are adjacent. It
+// means that no row with the DISTINCT values of the document at the position has been returned yet, neither
+// for this document nor for an earlier one. So the row of the next document with these values must be
+// returned.
 const noneReturned = 1
 
 // repeated reports whether a row with the current document's DISTINCT values has been returned.
@@ -157,7 +158,7 @@ func (x *Execution) repeated() bool {
 		bytes.Equal(x.leading(x.current.key, n), x.leading(x.done.Key, n))
 }
 
-// leading returns the prefix of a key that holds the first n values.
+// leading returns the part of an encoded sort key that holds the values of the first n keys of ORDER BY.
 func (x *Execution) leading(key []byte, n int) []byte {
 	if n == len(x.Plan.Top.Order) {
 		return key
@@ -225,8 +226,8 @@ func (x *Execution) merge(fn func() (bool, error)) (err error) {
 	return nil
 }
 
-// mergeEntry handles one document of merge: it calls fn if the document matches the conditions. more is false
-// if the page ends.
+// mergeEntry makes d, a document read in ORDER BY order, the current one, and calls fn if it matches the
+// conditions. more is the result of fn, or false if the page must end.
 func (x *Execution) mergeEntry(d source.Document, fn func() (bool, error)) (more bool, err error) {
 	late, skipped := false, false
 	if x.current.unread {

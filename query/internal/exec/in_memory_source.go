@@ -13,12 +13,14 @@ import (
 // UnstoredJSONObject is a JSON object of a short list that is queried without being stored in a container.
 // Its text is complete: it has only those system properties that are in the text.
 type UnstoredJSONObject struct {
-	// greater than 0; ascends along the list and stays the same when other values are added or removed
+	// Position takes the place of the object's rid. It is greater than 0, ascends along the list, and stays
+	// the same when other objects are added or removed.
 	Position uint64
 	Text     []byte
 }
 
-// RunValues makes one page of a query over a list: see Plan.RunValues of package query.
+// RunValues makes one page of a query over a list of values, as Run does over the documents of sources. All
+// values are read, since a list has no index. The page has a cursor only if another row follows.
 func RunValues(ctx context.Context, p *plan.Plan, list []UnstoredJSONObject, env eval.Env,
 	o RunOptions) (Page, error) {
 	sources := []source.Source{&unstoredObjectSource{list: list}}
@@ -70,7 +72,8 @@ func (s *unstoredObjectSource) Fetch(rid uint64) (source.Document, bool, error) 
 	return &inMemoryDocument{&s.list[i]}, true, nil
 }
 
-// Postings returns no rids, because a list has no index.
+// Postings returns an iterator without rids, because the source is a list of objects in memory, which has no
+// index.
 func (s *unstoredObjectSource) Postings([]byte) source.PostingIterator {
 	return &SortedRIDListIterator{}
 }
@@ -124,7 +127,7 @@ type inMemoryDocument struct{ *UnstoredJSONObject }
 // properties.
 func (v *inMemoryDocument) Complete() {}
 
-// RID returns the position of the value.
+// RID returns the position of the value in the list that the query reads, which serves as its rid.
 func (v *inMemoryDocument) RID() uint64 { return v.Position }
 
 // Body returns the text of the value.

@@ -73,9 +73,9 @@ func TestQueryOverInMemorySource(t *testing.T) {
 	}
 }
 
-// TestPagesOfInMemorySource checks the number of pages, so that none has a cursor without a row after it. It
-// also checks that a page resumes at a cursor even if the object at that position has been removed from the
-// list.
+// TestPagesOfInMemorySource checks queries over a list of objects in memory. A page has a cursor only if
+// another row follows. A page also resumes at a cursor if the object at that position has been removed from
+// the list.
 func TestPagesOfInMemorySource(t *testing.T) {
 	list := valueList(`{"n":0}`, `{"n":1}`, `{"n":2}`, `{"n":3}`, `{"n":4}`, `{"n":5}`)
 	for text, want := range map[string]int{

@@ -8,8 +8,9 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// eachEntry calls fn for each entry in spans that belongs to a live document and passes the filter. sure is
-// false if the caller has to read the document to decide whether it matches.
+// eachEntry calls fn for each index entry in spans that passes sieve, except the entries of dead documents
+// (expired or deleted, but not purged), whose rids dead lists. If sure is false, the entry does not decide
+// whether the document matches, and the caller has to read the document.
 func (x *Execution) eachEntry(src indexOnlySource, spans []plan.KeySpan, sieve *termFilter,
 	fn func(key []byte, rid uint64, sure bool) error) (err error) {
 	for _, s := range spans {

@@ -46,7 +46,8 @@ func (x *Execution) aggregateValues(g *eval.Grouper, sources []indexOnlySource) 
 	return true, nil
 }
 
-// countValues counts the live entries in spans.
+// countValues adds to c the number of index entries in spans, without those of dead documents (expired or
+// deleted, but not purged).
 func (x *Execution) countValues(c *lang.CountAggregate, spans []plan.KeySpan, sources []indexOnlySource) error {
 	for _, src := range sources {
 		n, err := x.countSpans(src, spans, x.indexOnlyFilter())
@@ -128,7 +129,8 @@ type extremeValueFinder struct {
 	sieve *termFilter
 }
 
-// of adds the first value in spans that matches. With reverse it adds the last one.
+// of searches the index entries in spans for the first value that matches the conditions, or the last one
+// with reverse, and adds it to the MIN or MAX that is being computed. It adds nothing if none matches.
 func (e *extremeValueFinder) of(spans []plan.KeySpan, reverse bool) error {
 	for _, s := range spans {
 		for {
@@ -235,8 +237,9 @@ func (x *Execution) groupBounds() []plan.KeySpan {
 	return []plan.KeySpan{{Lo: lo, Hi: hi}}
 }
 
-// groupsFrom returns the term at which the groups of a page begin. It returns nil if the order of terms is
-// not that of groups.
+// groupsFrom returns the index key at which to begin reading the groups of a page, or nil for the beginning
+// of the index. It returns nil also if index keys do not have the order of groups: for arrays, objects and
+// long values.
 func (x *Execution) groupsFrom(g *eval.Grouper) []byte {
 	array, _ := jsondoc.KindBounds(jsondoc.Array)
 	if len(g.From) == 0 || len(g.From) > 100 || g.From[0] >= array {
@@ -246,7 +249,8 @@ func (x *Execution) groupsFrom(g *eval.Grouper) []byte {
 	return append(lo, g.From...)
 }
 
-// groupLacking adds the documents that do not have the path to the group of the value undefined.
+// groupLacking adds those documents to the groups of a GROUP BY that do not have the path of the key: their
+// key is undefined. It leaves out dead documents (expired or deleted, but not purged), whose rids dead lists.
 func (x *Execution) groupLacking(g *eval.Grouper, src indexOnlySource) error {
 	docs, err := x.lacking(src.all)
 	if err != nil {
@@ -267,7 +271,8 @@ func (x *Execution) groupLacking(g *eval.Grouper, src indexOnlySource) error {
 // on.
 const skipFrom = 8
 
-// countFrom is the number of entries of one key after which the walk asks the source to count the others.
+// countFrom is the number of entries with the same key that a GROUP BY over an index reads one by one. After
+// them it lets the source count the remaining entries of the key.
 const countFrom = 64
 
 // indexTermGrouper makes groups from the index terms of a path, for one source: each term is the key of a
@@ -313,7 +318,8 @@ func (t *indexTermGrouper) walk(lo []byte) (err error) {
 	return err
 }
 
-// leap moves to the first entry after those of key. more is false if there is none.
+// leap moves past all entries of the current index key, to the first entry of a greater key. more is false if
+// there is none.
 func (t *indexTermGrouper) leap() (more bool, err error) {
 	next := append(t.key, 0xFF)
 	if s, ok := t.terms.(source.SeekableIndexEntryIterator); ok {
@@ -362,9 +368,9 @@ func (t *indexTermGrouper) entry(key []byte, rid uint64) error {
 	return t.x.Run.Err
 }
 
-// countRest counts the remaining entries of the current key without reading them. It uses the cached
-// number, if the source has one; after countFrom entries of the key it lets the source count them.
-// Otherwise it does nothing.
+// countRest counts the remaining index entries of the current key without reading them. It uses the number
+// that the source has cached. Without one it does nothing, except after countFrom entries of the key: then it
+// has the source count them.
 func (t *indexTermGrouper) countRest() (err error) {
 	c, ok := t.src.Source.(source.IndexEntryCounter)
 	if p, far := t.src.Source.(source.Prefetcher); far && p.Prefetches() > 0 {

@@ -45,7 +45,8 @@ func (d *ridListDocumentIterator) nextRID() (rid uint64, ok bool) {
 // page. Each further prefetch is twice as large.
 const firstAhead = 32
 
-// look prefetches the document of rid, and of as many of the following rids as fit.
+// look prefetches the document of rid and of following rids, together at most d.room. Each call doubles that
+// number, up to the maximum of the source.
 func (d *ridListDocumentIterator) look(rid uint64) {
 	p := d.src.(source.Prefetcher)
 	list := append(make([]uint64, 0, d.room), rid)

@@ -60,8 +60,8 @@ type missingPathDocumentIterator struct {
 	rests bool // docs has stopped at an entry that has no document
 }
 
-// skip is called with each rid that docs skips, because it has no document. It returns false if docs must
-// stop there.
+// skip is called for each rid that the iterator docs passes over, because the rid has no live document in the
+// scope. It returns false if docs must stop there.
 func (o *missingPathDocumentIterator) skip(rid uint64) bool {
 	o.rests = o.wk.stops(rid, func() []jsondoc.Value { return []jsondoc.Value{{}} })
 	return !o.rests && o.wk.x.skip(rid)

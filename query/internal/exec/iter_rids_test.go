@@ -9,7 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// TestRIDIterators compares the iterators with sets, by steps and seeks in turn.
+// TestRIDIterators checks the iterators over the intersection and the union of lists of rids: it reads random
+// lists by random calls of Next and SeekGE, and compares the rids with those computed from sets.
 func TestRIDIterators(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 4))

@@ -26,8 +26,8 @@ func (x *Execution) newTermFilter(t *plan.IndexTermTest) *termFilter {
 	return &termFilter{test: t, f: eval.NewFrame(x.Run, x.Plan.FrameSettings)}
 }
 
-// take reports whether documents with the index term key may match the condition. sure reports that all of
-// them match.
+// take reports whether a document that has the index term key may match the condition (in). sure reports that
+// the term alone decides this: then all documents with the term match, or none does.
 func (s *termFilter) take(key []byte) (in, sure bool) {
 	if s == nil {
 		return true, true

@@ -79,7 +79,8 @@ func (b *sortedDocumentIterator) Next() (bool, error) {
 
 func (b *sortedDocumentIterator) at() (*sortEntry, source.Document) { return &b.last, b.doc }
 
-// fill reads all documents and keeps the first ones after those that were returned.
+// fill reads all documents of the source and keeps in memory the next ones in the order of the query, as many
+// as there is room for: those that come after the documents which have been returned.
 func (b *sortedDocumentIterator) fill() (err error) {
 	x := b.x
 	docs, err := b.open()
@@ -117,12 +118,14 @@ func (b *sortedDocumentIterator) fill() (err error) {
 	return docs.Err()
 }
 
-// wants reports whether an entry is among the first ones found so far.
+// wants reports whether an entry must be kept for the batch of first entries in the sort order: the batch is
+// not full, or the entry sorts before the last one in it.
 func (b *sortedDocumentIterator) wants(e *sortEntry) bool {
 	return len(b.heap.List) < b.room || b.x.compare(e, &b.heap.List[0]) < 0
 }
 
-// push adds a copy of an entry. If the batch is full, the copy replaces the last entry.
+// push adds a copy of an entry to the batch of documents that are sorted in memory. If the batch is full, the
+// copy replaces the entry that is last in the order.
 func (b *sortedDocumentIterator) push(e sortEntry) {
 	if len(b.heap.List) < b.room {
 		e.key = slices.Clone(e.key)

@@ -135,7 +135,8 @@ func (t *textRankedDocumentIterator) take(e DocumentDistance) (bool, error) {
 	return false, err
 }
 
-// openRest continues with the documents without a text.
+// openRest opens the iterator over the documents without a text, which come after those that are ranked by
+// the score of their text.
 func (t *textRankedDocumentIterator) openRest() {
 	x := t.x
 	t.rest = x.newBatch(t.src, t.source, func() (source.DocumentIterator, error) {

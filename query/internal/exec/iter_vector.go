@@ -31,7 +31,9 @@ func (x *Execution) openSearch(src source.Source, source int,
 	return x.openNearest(src, source, found)
 }
 
-// openNearest opens the documents of a source in the order of their distance.
+// openNearest returns an iterator over the documents of a source in the order of the distance of their
+// vectors from the query's vector. at is the number of the source. found restricts the documents to these
+// rids; nil: no restriction.
 func (x *Execution) openNearest(src source.Source, at int,
 	found *allowedRIDs) (orderedDocumentIterator, error) {
 	all, err := x.OpenDistances(src, x.Plan.Order.Vectors, found, x.backwards())

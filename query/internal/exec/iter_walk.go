@@ -223,9 +223,9 @@ func (wk *indexWalker) tooManySkips() bool {
 	return wk.maxSkips > 0 && wk.passed > wk.maxSkips+wk.x.tune.Share*wanted
 }
 
-// step advances to the next index entry with a live document. It returns false at the end of the key span
-// that is being walked, and at a key that is inexact: the documents of such keys must first be sorted (see
-// run).
+// step advances to the next index entry with a live document. It returns false at the end of the span of keys
+// that is being walked. It also returns false at a key that does not contain the whole value, such as that of
+// a cut string: run then sorts the documents with this key by their values.
 func (wk *indexWalker) step() (bool, error) {
 	for wk.advance() {
 		if err := wk.x.pass(lang.EntryWork); err != nil {
@@ -273,9 +273,9 @@ func (wk *indexWalker) step() (bool, error) {
 	return false, err
 }
 
-// advance moves to the next entry. If the index holds rows with equal keys in the opposite order to the
-// query's, as in a forward walk for a first key with DESC, all entries of a key are read and returned last to
-// first. It returns false at the end.
+// advance moves to the next index entry and returns false at the end. The walk meets documents with equal
+// keys in the wrong order if it runs forward for a query whose first ORDER BY key is DESC, or backward for
+// one whose first key is ASC. advance then reads all entries of a key and returns them last to first.
 func (wk *indexWalker) advance() bool {
 	if n := len(wk.group); n > 0 {
 		wk.rid, wk.group = wk.group[n-1], wk.group[:n-1]
@@ -368,9 +368,9 @@ func (wk *indexWalker) runOf(key []byte) (lo, hi []byte) {
 	return lo, hi
 }
 
-// run continues the walk inside the run to which key belongs: the documents that share an inexact index
-// key, such as that of a cut string. It removes the run from the part of the index that is being walked,
-// and makes sub sort its documents by their values.
+// run continues the walk in a run of documents that share an inexact index key, such as that of a truncated
+// string: key belongs to it. It sets sub to an iterator that sorts these documents by their values, and
+// removes the run from the part of the index that remains to be walked.
 func (wk *indexWalker) run(key []byte) error {
 	p := &wk.parts[0]
 	lo, hi := wk.runOf(key)

@@ -6,7 +6,8 @@ import "github.com/mayflydb/mayfly/query/internal/eval"
 // returned, or rows that were made and not returned. It belongs to one page at a time, which closes it or
 // leaves it to the next page.
 type StateBetweenPages struct {
-	// DISTINCT without a matching ORDER BY: the rows that have been returned; nil: none
+	// hashes is the set of rows that a DISTINCT has returned, if the rows do not come in an order in which
+	// duplicates are adjacent. Otherwise it is nil.
 	hashes  *eval.RowHashSet
 	spilled *spilledRows
 }

@@ -52,7 +52,8 @@ func TestPagesMatchSinglePage(t *testing.T) {
 	}
 }
 
-// TestStats: a page counts what it has read, matched and returned.
+// TestStats checks that the statistics of a page contain the numbers of documents that it has read, matched
+// and returned.
 func TestStats(t *testing.T) {
 	for text, want := range map[string]exec.Stats{
 		"SELECT VALUE c.n FROM c":               {Loaded: 10, Matched: 10, Joined: 10, Output: 10},

@@ -20,7 +20,8 @@ func (x *Execution) prefetchTerms(src source.Source, terms source.IndexEntryIter
 		room: min(x.room(), p.Prefetches())}
 }
 
-// prefetchingIndexEntryIterator is a Terms that has read some entries ahead.
+// prefetchingIndexEntryIterator iterates over index entries and reads some of them ahead, so that the source
+// can prefetch their documents together.
 type prefetchingIndexEntryIterator struct {
 	source.IndexEntryIterator
 	src   source.Prefetcher

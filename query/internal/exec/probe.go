@@ -31,12 +31,14 @@ type AccessPathLimits struct {
 	// Trial is how many documents are scanned before an index is considered again. The index is used if fewer
 	// than one in Share of them has matched.
 	Trial, Share int
-	// entries that a walk skips for each document that would have to be sorted instead
+	// how many index entries a scan in the order of the query may skip for each document that would have to
+	// be sorted instead, before sorting is considered
 	Patience int
 	Groups   int // groups that a page makes from the terms of an index
 }
 
-// usual returns the AccessPathLimits of normal queries; tests use others.
+// usual returns the limits that guide the choice of access paths in normal queries, such as how many entries
+// of each path are read at first. Tests use other limits.
 func usual() *AccessPathLimits {
 	return &AccessPathLimits{Probe: 1000, Gather: 10_001, Every: 500_000, Sort: 4000, Rows: 64, Walk: 256,
 		Leap:  32,
@@ -53,9 +55,9 @@ type accessPathChooser struct {
 	held  int // memory in bytes
 }
 
-// newProbes returns probes of those access paths of the plan for which the function leave returns true; of
-// all access paths if leave is nil. If the scope is one logical partition, the posting list of the
-// partition is an access path too.
+// newProbes returns an accessPathChooser, which counts the index entries of the plan's access paths in src to
+// find the shortest one. It covers the paths for which leave returns true, or all paths if leave is nil. If
+// the scope is one logical partition, the posting list of the partition is one more path.
 func (x *Execution) newProbes(src source.Source, leave func(plan.IndexAccess) bool) *accessPathChooser {
 	p := &accessPathChooser{x: x, src: src}
 	for _, a := range x.Plan.AccessPaths {
@@ -100,11 +102,11 @@ func (p *accessPathChooser) count(most int) (bool, error) {
 	return p.ended(), nil
 }
 
-// testedFactor multiplies the number of entries that are read of each access path if each index term is
-// tested, since few entries pass the test.
+// testedFactor multiplies the maximum number of entries that are read of each access path, if all of the
+// paths read every index entry at their document path and test its value. Few of these entries pass the test.
 const testedFactor = 100
 
-// dropUseless drops the paths that do not narrow the search.
+// dropUseless closes and drops the candidate access paths that do not narrow the search.
 func (p *accessPathChooser) dropUseless() (err error) {
 	p.paths = slices.DeleteFunc(p.paths, func(w *candidateAccessPath) bool {
 		vain := w.isUseless()

@@ -14,7 +14,7 @@ import (
 // walk has skipped more entries than it would take to read the matching documents and sort them, it is
 // replaced by a sort.
 
-// allowedRIDs is the set of rids whose documents a walk reads.
+// allowedRIDs is the set of rids to which an index scan is restricted: it reads no other documents.
 type allowedRIDs struct{ rids []uint64 }
 
 func (m *allowedRIDs) has(rid uint64) bool {
@@ -100,7 +100,8 @@ func (x *Execution) recent(src source.Source) *plan.OrderedIndexScan {
 
 func unrouted(k *bind.OrderKey) bool { return k.Route == nil }
 
-// sortOf sorts the documents of rids that come after an entry.
+// sortOf returns an iterator over the documents with the given rids, sorted by the query's ORDER BY. It
+// begins after the position of the entry after; nil means at the beginning. at is the index of the source.
 func (x *Execution) sortOf(src source.Source, at int, rids []uint64,
 	after *sortEntry) *sortedDocumentIterator {
 	b := x.newBatch(src, at, func() (source.DocumentIterator, error) {

@@ -32,8 +32,8 @@ func (w *candidateAccessPath) isUseless() bool {
 	return w.testsTerms() && !w.done && w.read >= testMost && 2*len(w.rids) > w.read
 }
 
-// testsTerms reports whether the access path reads the index entries of all values at its path, so that
-// only the test of each value excludes documents.
+// testsTerms reports whether the access path reads all index entries at its path in the documents, and
+// excludes documents only by testing the value in each entry.
 func (w *candidateAccessPath) testsTerms() bool {
 	s, ok := w.access.(*plan.SpansAccess)
 	return ok && s.Whole
@@ -119,8 +119,8 @@ func (s *keyListStepper) step() (rid uint64, ok, more bool) {
 	return 0, false, false
 }
 
-// steppers returns one function for each posting list or key range of an access path. The function opens an
-// iterator over its entries. They are read in this order.
+// steppers returns one function for each posting list or key range of an access path, in the order in which
+// they are to be read. Each function opens an iterator over the entries of its list or range.
 func (x *Execution) steppers(src source.Source, a plan.IndexAccess) (list []func() entryStepper) {
 	switch a := a.(type) {
 	case *plan.IndexKeysAccess:

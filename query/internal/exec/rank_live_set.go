@@ -18,12 +18,14 @@ type liveRIDSet struct {
 // documents. For larger partitions the index is used, which covers all partitions.
 const FewMembers = 1000
 
-// rankDead is the maximum number of dead rids that a liveRIDSet lists. If there are more, it lists the live
-// rids instead.
+// rankDead is the maximum number of dead rids (those of documents that have expired or were deleted with
+// their partition key, but are still in the index) that a liveRIDSet lists. If there are more, it lists the
+// live rids instead.
 const rankDead = 10_000
 
-// liveSets returns for each source the set of its live documents, over which text scores are computed. few
-// reports whether in one of the sources it is cheaper to read the documents than the index.
+// liveSets returns, for each source, the set of its live documents, over which text scores are computed. If
+// few is true, it returns no sets: one of the sources is limited to so few documents that it is cheaper to
+// read these documents than the text index.
 func (x *Execution) liveSets() (sets []*liveRIDSet, few bool, err error) {
 	sets = make([]*liveRIDSet, len(x.sources))
 	for i, src := range x.sources {

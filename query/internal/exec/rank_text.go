@@ -288,7 +288,7 @@ func (l wordPostings) within(rids []uint64) (both wordPostings) {
 	return both
 }
 
-// addUp computes the scores of the texts of a source that have any term.
+// addUp computes the BM25 scores of those texts of a source that contain at least one of the terms.
 func (x *Execution) addUp(scores *lang.BM25, terms []wordPostings) (s textScores, err error) {
 	n := 0
 	for _, l := range terms {

@@ -48,8 +48,9 @@ type rankedDocumentIterator struct {
 	zero    bool // rest returns texts that score 0; if not set, documents without a score
 }
 
-// newTopRanked returns the iterator for one score of ORDER BY RANK, or nil if the index for this score cannot
-// be used.
+// newTopRanked returns the iterator over documents by one score of ORDER BY RANK, the best first, or nil if
+// the index for this score cannot be used. only has, for each source, the rids of the documents that may be
+// returned; nil: all.
 func (x *Execution) newTopRanked(r *rankScoreState, only [][]uint64) (*rankedDocumentIterator, error) {
 	b := &rankedDocumentIterator{x: x, r: r, allowed: only,
 		heap: heap.Heap[scoredDocument]{Before: scoredDocument.before}, zero: r.Text != nil}
@@ -132,8 +133,9 @@ func (b *rankedDocumentIterator) Next() (s scoredDocument, ok bool, err error) {
 	}
 }
 
-// nextOfRest returns the next document that was not in the heap. ok is false if the current source has no
-// more such documents.
+// nextOfRest returns the next document of the current source that was not in the heap of scored documents: a
+// text without any of the terms, or, in a second pass, a document without a score. ok is false if the source
+// has no more such documents.
 func (b *rankedDocumentIterator) nextOfRest() (s scoredDocument, ok bool, err error) {
 	x := b.x
 	if b.at == len(x.sources) {
@@ -157,9 +159,10 @@ func (b *rankedDocumentIterator) nextOfRest() (s scoredDocument, ok bool, err er
 	return s, false, err
 }
 
-// wants reports whether the current document belongs to those that are returned after the scored documents
-// of the heap. First, while zero is set, these are texts without any of the terms, whose score is 0; then
-// the documents without a score.
+// wants reports whether to return the current document in this pass over the documents that have no place
+// among the ranked ones. With full text ranking, the pass with zero set returns the documents whose text
+// contains none of the terms (score 0), and the next pass those without a text. With other ranking, one pass
+// returns the documents without a score.
 func (b *rankedDocumentIterator) wants() bool {
 	x := b.x
 	x.Plan.Rows.BindPaths(x.f)
@@ -170,8 +173,9 @@ func (b *rankedDocumentIterator) wants() bool {
 	return !met && (b.r.Text(x.f).Kind() == jsondoc.String) == b.zero
 }
 
-// openRest opens an iterator that includes all documents that were not in the heap. It reads all texts,
-// unless a condition narrows them down.
+// openRest opens an iterator that includes the documents of src that were not found through the index: texts
+// that score 0, or documents without a score. The caller skips the documents that were found. If it is known
+// which documents can match the conditions, the iterator reads only these.
 func (b *rankedDocumentIterator) openRest(src source.Source) (source.DocumentIterator, error) {
 	x := b.x
 	if b.allowed != nil {
@@ -236,8 +240,9 @@ func (x *Execution) rankFromIndex(parts []rankScoreState, row func() bool) (done
 	}
 }
 
-// fuseBest fuses the best documents by each score. It reads as many documents as fuse selects, so the result
-// is the same as if all were scored.
+// fuseBest runs ORDER BY RANK RRF(...) over the best documents by each score only. It reads as many of them
+// as take part in the fusion, so the result is the same as if all documents were scored. It calls row for
+// each document, which is then the current one.
 func (x *Execution) fuseBest(list []*rankedDocumentIterator, parts []rankScoreState, row func() bool) error {
 	var found []documentRankScores
 	seen := map[scoredDocument]bool{}

@@ -14,8 +14,8 @@ import (
 // returned, which may be from another range.
 type OrderByStartPosition struct {
 	Values []eval.OrderValue // ORDER BY values of that row, one for each key
-	// begin at the row of this document among the rows with these values; 0: begin at the first of these
-	// rows or, with Exclude, after the last
+	// RID is the number of the document at whose row the page begins, among the rows with the ORDER BY values
+	// in Values. If it is 0, the page begins at the first of these rows or, with Exclude, after the last one.
 	RID     uint64
 	Exclude bool // begin after that document or, if RID is 0, after all rows with these values
 }

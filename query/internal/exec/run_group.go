@@ -26,8 +26,8 @@ func (x *Execution) runGroup(n *plan.GroupNode, in int, row func() bool) bool {
 	return (done || x.rowsOf(in, g.Add)) && g.Each(row)
 }
 
-// groupsFromIndex computes groups or aggregates from the indexes alone: by onlyFrom or, if they count
-// texts or words, by countTexts. done is false if that is not possible.
+// groupsFromIndex computes the groups or aggregates of n from the indexes alone, without reading documents.
+// done is false if that is not possible, or if reading the documents is cheaper.
 func (x *Execution) groupsFromIndex(n *plan.GroupNode, g *eval.Grouper) (done bool, err error) {
 	if n.IndexOnly != nil {
 		if done, err = x.onlyFrom(g); done || err != nil {

@@ -7,7 +7,8 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/plan"
 )
 
-// rowsOf calls runNode for the i-th node and returns its result. If the run is traced, it measures the time.
+// rowsOf runs the i-th node of the plan: it calls row for each row that the node makes. It returns false if
+// row has returned false or the run has failed. If the run is traced, it also measures the time of the node.
 func (x *Execution) rowsOf(i int, row func() bool) bool {
 	n := x.Plan.Nodes[i]
 	if x.page.Stats.nodes == nil || plan.OfDocuments(n) {

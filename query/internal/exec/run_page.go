@@ -105,8 +105,8 @@ func ReadsAll(p *plan.Plan) bool {
 		!top.Filtered && len(rs.Clauses) == 1 && rs.OfItem()
 }
 
-// The rows of a page share memory. It is allocated for half as many rows as the page has already, for
-// firstRows at least, and in pieces of maxArena bytes at most.
+// The rows of a page share pieces of memory. A new piece has space for half as many rows as the page already
+// has, at least for firstRows rows, and at most maxArena bytes.
 const (
 	firstRows = 8
 	maxArena  = 256 << 10
@@ -131,7 +131,8 @@ func (x *Execution) makeRow(write func(dst []byte) ([]byte, bool)) (defined bool
 	return defined
 }
 
-// keep returns a row that stays valid. It copies the row only if makeRow has not made it.
+// keep returns the row in memory that no later row overwrites. If makeRow has made the row, keep reserves the
+// memory in which the row already is; it copies any other row.
 func (x *Execution) keep(row []byte) []byte {
 	x.rowBytes = len(row)
 	if len(row) == 0 || len(x.out) == 0 || &row[0] != &x.out[0] {
@@ -201,7 +202,8 @@ func (x *Execution) leaveRow(row []byte) bool {
 	return true
 }
 
-// endRows ends a page of emitAll: it stores the rows that do not fit in the page for the next page.
+// endRows ends a page of a query that makes all its rows before it returns the first. It keeps the rows that
+// did not fit in the page, in their order, for the next page.
 func (x *Execution) endRows() {
 	if x.more {
 		x.done = x.after
@@ -220,8 +222,9 @@ func (x *Execution) endRows() {
 	}
 }
 
-// moreRows adds the rows that the previous page stored to the page, without the first skip. It returns false
-// if the page is full before all of them are added, or if the run has failed.
+// moreRows adds rows to the page that the previous page has made and stored. skip is the number of rows that
+// earlier pages have returned, which are no longer among the stored ones. It returns false if the page is
+// full before all of them are added, or if the run has failed.
 func (x *Execution) moreRows(skip int) bool {
 	x.returned = skip
 	rows := x.spilled.rows

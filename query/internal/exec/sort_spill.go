@@ -8,15 +8,17 @@ import (
 	"github.com/mayflydb/mayfly/query/spill"
 )
 
-// sortAll sorts the documents of a source. The first page keeps only the documents that it needs, in memory.
-// A later page sorts all of them, in files if they are many, and the pages after it continue there.
+// sortAll sorts the documents of a source. For the first page of a query it keeps only as many documents as
+// the page needs, in memory. For a later page it may sort all of them, in temporary files; the pages after it
+// then read on in these files.
 func (x *Execution) sortAll(src source.Source, at int) *sortedDocumentIterator {
 	b := x.newBatch(src, at, func() (source.DocumentIterator, error) { return x.candidates(src, 0, true) })
 	b.whole = true
 	return b
 }
 
-// leftOrder continues with the documents that the previous page sorted; nil: there are none.
+// leftOrder returns an iterator over the documents of a source that the previous page has sorted in files and
+// not returned yet, or nil if there are none.
 func (x *Execution) leftOrder(src source.Source, source int) *sortedDocumentIterator {
 	if x.spilled == nil || len(x.spilled.sorted) <= source || x.spilled.sorted[source] == nil {
 		return nil
@@ -85,8 +87,8 @@ func (b *sortedDocumentIterator) fillSpilled() (err error) {
 	return nil
 }
 
-// ridKey returns a rid in the form in which it follows a key, so that comparing bytes gives the order of
-// rows. No ORDER BY key is a prefix of another.
+// ridKey returns the number that is appended to an ORDER BY key, so that documents with equal keys are sorted
+// by their rids: rid itself, or its complement if the query returns such documents in the reverse order.
 func (x *Execution) ridKey(rid uint64) uint64 {
 	if x.backwards() {
 		return ^rid

@@ -17,8 +17,9 @@ import (
 // If the codes exclude few vectors, as when all vectors are alike, all vectors are read.
 
 const (
-	// keptCodes is how many candidates are kept at first. If more are needed, the codes are read again and
-	// moreCodes times as many are kept.
+	// keptCodes is the number of candidate vectors that a vector search keeps at first, selected by their
+	// codes (short approximations of the vectors in the index). If they are not enough, all codes are read
+	// again and moreCodes times as many candidates are kept.
 	keptCodes, moreCodes = 2048, 8
 	// if more than fewDoubts + n/doubtShare of n vectors would have to be looked up, all vectors are read
 	// instead
@@ -151,7 +152,8 @@ func (d *nearestVectorIterator) lookAt(rid uint64) error {
 	return err
 }
 
-// readAll reads all vectors that lookAt has not read yet, and computes their exact distances.
+// readAll reads all vectors of the index, except for those that were read one by one already (see lookAt),
+// and computes their exact distances.
 func (d *nearestVectorIterator) readAll() error {
 	looked := d.candidates.looked
 	slices.Sort(looked)

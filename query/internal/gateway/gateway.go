@@ -37,9 +37,9 @@ type GatewayOptions struct {
 	Features []string
 	// OnePartition is set if the request names a full partition key.
 	OnePartition bool
-	// Continued is set if the client will ask for more than one page. Then a query whose conditions name
-	// one partition key is sent unchanged to the range of that key. If it is not set, the client merges
-	// such a query like any other, except for OFFSET and LIMIT.
+	// Continued is set if the client will ask for more than one page. Then a query whose conditions name one
+	// partition key is sent unchanged to the range of that key. If Continued is not set, such a query is
+	// rewritten for clients that merge results, as any other query.
 	Continued bool
 }
 

@@ -46,7 +46,9 @@ func (g *planBuilder) groupPlan() error {
 	return nil
 }
 
-// groupByItems returns the GROUP BY keys in the form in which ranges return them.
+// groupByItems returns the expression by which each range returns the values of the GROUP BY keys: an array
+// with one element, {"item": value}, for each key. It also adds the texts of the keys to the plan and
+// requires that the client supports GROUP BY.
 func (g *planBuilder) groupByItems() syntax.Expr {
 	g.need(featureGroupBy)
 	var keys []syntax.Expr

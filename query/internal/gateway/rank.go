@@ -53,7 +53,8 @@ const (
 	noScore     = 1.79769e+308
 )
 
-// rankComponent is one score of ORDER BY RANK in the form for component queries.
+// rankComponent is one score of ORDER BY RANK, as it is used in the component queries: the queries of a plan
+// that return the best rows by a single score.
 type rankComponent struct {
 	score   syntax.Expr
 	missing float64 // replaces an undefined score
@@ -159,9 +160,10 @@ func (g *planBuilder) rankLimit() (skip, take, most *int64) {
 	return skip, &taken, &n
 }
 
-// component returns one score of ORDER BY RANK in the form for component queries. For the score of a text,
-// it also appends the statistics that the score needs to statistics: the number of words of all texts, and
-// the number of texts that have each term.
+// component returns one score of ORDER BY RANK in the form in which the component queries of the client's
+// plan compute it; a component query returns the best rows by one score. For the score of a text, component
+// also appends the statistics that the score needs to statistics: the number of words of all texts, and the
+// number of texts that have each term.
 func (g *planBuilder) component(part *bind.RankScore, statistics *[]syntax.Expr) rankComponent {
 	c := rankComponent{missing: noTextScore, rising: part.Rising}
 	var args []syntax.Expr
@@ -195,12 +197,14 @@ func (g *planBuilder) component(part *bind.RankScore, statistics *[]syntax.Expr)
 	return c
 }
 
-// orMissing returns the score, or its replacement where the score is undefined.
+// orMissing returns an expression whose value is the score or, for a document whose score is undefined, the
+// number that takes its place.
 func (c rankComponent) orMissing() syntax.Expr {
 	return &syntax.Coalesce{X: c.score, Y: &syntax.Literal{Value: jsondoc.NumberValue(c.missing)}}
 }
 
-// componentInfo makes the query for the best rows by one score.
+// componentInfo makes the query by which a client gets from each range the best rows by one score, at most
+// most rows; nil: all.
 func (g *planBuilder) componentInfo(c rankComponent, most *int64, items []*syntax.SelectItem,
 	where syntax.Expr) *queryInfo {
 	s := &syntax.Select{Items: items}

@@ -6,7 +6,8 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-// streamPlan makes the plan for rows that are only concatenated.
+// streamPlan makes the plan for a query whose rows a client returns in the order in which the ranges return
+// them, without sorting, grouping or aggregating them.
 func (g *planBuilder) streamPlan() {
 	q, s := *g.q, *g.q.Select
 	q.Select = &s

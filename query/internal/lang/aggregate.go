@@ -58,10 +58,10 @@ func (a *CountAggregate) Add(v jsondoc.Value) {
 	}
 }
 
-// Result returns the value for the rows added so far: see Aggregate.
+// Result returns the number of rows that Add has counted so far.
 func (a *CountAggregate) Result() jsondoc.Value { return IntegerValue(a.N) }
 
-// Size returns the approximate size of the state in bytes: see Aggregate.
+// Size returns 0, since a count takes no additional memory.
 func (a *CountAggregate) Size() int { return 0 }
 
 // SumAverageAggregate implements SUM and AVG. If one value is neither a number nor undefined, the result is
@@ -78,7 +78,8 @@ type SumAverageAggregate struct {
 	List  []float64
 }
 
-// Add adds the argument of one row: see Aggregate.
+// Add adds the argument of SUM or AVG for one row. An undefined value is ignored; any other value that is not
+// a number makes the result undefined.
 func (a *SumAverageAggregate) Add(v jsondoc.Value) {
 	switch v.Kind() {
 	case jsondoc.Undefined:
@@ -93,7 +94,8 @@ func (a *SumAverageAggregate) Add(v jsondoc.Value) {
 	}
 }
 
-// Result returns the value for the rows added so far: see Aggregate.
+// Result returns the sum or the average of the numbers added so far. It is undefined if another value was
+// added, and for an average without numbers.
 func (a *SumAverageAggregate) Result() jsondoc.Value {
 	switch {
 	case a.Spoiled || a.average && a.N == 0:
@@ -104,7 +106,7 @@ func (a *SumAverageAggregate) Result() jsondoc.Value {
 	return jsondoc.NumberValue(a.Sum)
 }
 
-// Size returns the approximate size of the state in bytes: see Aggregate.
+// Size returns the approximate size of the state in bytes: see AggregateState.
 func (a *SumAverageAggregate) Size() int { return 8 * len(a.List) }
 
 // MinMaxAggregate implements MIN and MAX over primitive values, in the order of all types. If one value is
@@ -116,7 +118,7 @@ type MinMaxAggregate struct {
 	Spoiled bool
 }
 
-// Add adds the argument of one row: see Aggregate.
+// Add adds the argument of one row: see AggregateState.
 func (a *MinMaxAggregate) Add(v jsondoc.Value) {
 	switch {
 	case v.Kind() == jsondoc.Undefined || a.Spoiled:
@@ -131,10 +133,10 @@ func (a *MinMaxAggregate) Add(v jsondoc.Value) {
 	}
 }
 
-// Result returns the value for the rows added so far: see Aggregate.
+// Result returns the value for the rows added so far: see AggregateState.
 func (a *MinMaxAggregate) Result() jsondoc.Value { return a.Best }
 
-// Size returns the approximate size of the state in bytes: see Aggregate.
+// Size returns the approximate size of the state in bytes. It implements AggregateState.
 func (a *MinMaxAggregate) Size() int { return a.Bytes }
 
 // ArrayAggregate is the state of MAKELIST and of MAKESET: it collects values in an array. MAKESET also has a
@@ -144,7 +146,7 @@ type ArrayAggregate struct {
 	seen *ValueSet
 }
 
-// Add adds the argument of one row: see Aggregate.
+// Add appends the argument v of one row to the array that the aggregate returns.
 func (a *ArrayAggregate) Add(v jsondoc.Value) {
 	if v.Kind() == jsondoc.Undefined || a.seen != nil && !a.seen.Add(v) {
 		return
@@ -152,12 +154,12 @@ func (a *ArrayAggregate) Add(v jsondoc.Value) {
 	a.Text = AppendElement(a.Text, v)
 }
 
-// Result returns the value for the rows added so far: see Aggregate.
+// Result returns the value for the rows added so far: see AggregateState.
 func (a *ArrayAggregate) Result() jsondoc.Value {
 	return jsondoc.Of(append(a.Text[:len(a.Text):len(a.Text)], ']')) // a copy, since more values may be added
 }
 
-// Size returns the approximate size of the state in bytes: see Aggregate.
+// Size returns the approximate size of the state in bytes: see AggregateState.
 func (a *ArrayAggregate) Size() int {
 	if a.seen == nil {
 		return len(a.Text)

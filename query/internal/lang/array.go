@@ -46,7 +46,8 @@ func fnArrayConcat(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 	return jsondoc.Of(append(dst, ']'))
 }
 
-// contains reports whether an array has an element that equals v or, if partial is set, one that includes it.
+// contains implements ARRAY_CONTAINS: it returns whether an array has an element that equals v. If partial is
+// set, an object also counts that has all members of v.
 func contains(c *CallContext, array, v jsondoc.Value, partial bool) jsondoc.Value {
 	if array.Kind() != jsondoc.Array || v.Kind() == jsondoc.Undefined {
 		return Undefined
@@ -189,7 +190,7 @@ func sum(numbers []float64) jsondoc.Value {
 	return jsondoc.NumberValue(all)
 }
 
-// total returns the sum of an array that is not empty.
+// total returns the sum of the numbers, or undefined if there are none.
 func total(numbers []float64) jsondoc.Value {
 	if len(numbers) == 0 {
 		return Undefined

@@ -39,8 +39,8 @@ func (b *Builtin) Accepts(n int) bool { return n >= b.Min && (b.Max < 0 || n <= 
 // CallContext holds what functions need besides their arguments. It belongs to one run of one query and must
 // not be used by several goroutines.
 type CallContext struct {
-	// limits of the run; functions that do more work than one pass over their arguments call Spend
-	// themselves
+	// ResourceLimiter holds the limits of the run on work and memory. A function that does more work than one
+	// pass over its arguments reports the additional work by calling Spend.
 	ResourceLimiter
 	Now    time.Time // for GetCurrentDateTime and related functions; see moment
 	Clock  func() time.Time

@@ -128,7 +128,8 @@ func addMonths(t timestampInTicks, n int) timestampInTicks {
 	return ticksOf(first) + timestampInTicks(clamped-1)*day + (t - floorDiv(t, day)*day)
 }
 
-// fnDateBin rounds a moment down to a multiple of size date parts, counted from an origin.
+// fnDateBin implements DateTimeBin(time, part, size, origin). It rounds a point in time down to the beginning
+// of its bin. Bins begin at origin and are size date parts long, for example 5 hours.
 func fnDateBin(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 	t, ok := asTicks(args[0])
 	part, width, origin := asPart(args[1]), timestampInTicks(0), timestampInTicks(0)
@@ -153,8 +154,9 @@ func fnDateBin(_ *CallContext, args []jsondoc.Value) jsondoc.Value {
 	return (t - rest).value()
 }
 
-// binWidth returns the length of size date parts in ticks, without a fraction. It overflows as in Cosmos DB.
-// The result is 0 if size is not a number above 0, or if there are too many ticks.
+// binWidth returns the width of a bin of DateTimeBin, such as 5 hours: size date parts, in ticks of 100 ns,
+// rounded down. A whole size overflows as in Cosmos DB. The result is 0 if size is not a number above 0, or
+// if it has a fraction and there are too many ticks.
 func binWidth(part datePart, size jsondoc.Value) timestampInTicks {
 	f := size.Num()
 	if size.Kind() != jsondoc.Number || !(f > 0) {

@@ -193,7 +193,8 @@ func (p datePart) unit() int64 {
 		partMillisecond: 100 * int64(millisecond), partMicrosecond: 1000, partNanosecond: 1}[p]
 }
 
-// asPart returns the date part with a name, or noPart if there is none.
+// asPart returns the date part that a string such as "hour" or "hh" names, in any case, or noPart if v is not
+// the name of a date part.
 func asPart(v jsondoc.Value) datePart {
 	if v.Kind() != jsondoc.String {
 		return noPart

@@ -70,8 +70,9 @@ func CompileLike(pattern string, escape rune, escaping bool) *LikePattern {
 	return p
 }
 
-// compileSet parses a set up to its closing bracket and returns its length in bytes. If the set is not
-// closed, it returns an empty set and the length of s. A minus at either end is a member of the set.
+// compileSet parses a set of characters in a LIKE pattern, such as [a-z] or [^xy]. s is the text after the
+// opening bracket; size is the number of its bytes up to and including the closing bracket. A minus at either
+// end is a member of the set. If the set is not closed, the result is an empty set and the length of s.
 func compileSet(s string) (t likeToken, size int) {
 	t.kind = likeSet
 	rest := s

@@ -45,9 +45,9 @@ func of1(name string, f func(float64) float64) Builtin {
 	}}
 }
 
-// ofInteger returns the function of the query language with this name that applies f to a number, as of1
-// does. f must be a function such as Abs or Floor, which changes at most the sign of an integer. So
-// integers of 64 bits are calculated exactly.
+// ofInteger returns the function of the query language with this name that applies f to a number; for other
+// arguments it is undefined. f must be a function such as Abs or Floor, which changes at most the sign of an
+// integer. So integers of 64 bits are calculated exactly.
 func ofInteger(name string, f func(float64) float64) Builtin {
 	b := of1(name, f)
 	double := b.Fn

@@ -72,9 +72,9 @@ func OpPlus(a jsondoc.Value) jsondoc.Value {
 	return a
 }
 
-// OpNegate is the unary minus. Integers of 64 bits stay exact and overflow by wrapping around: a literal
-// such as -9007199254740993 is a minus and a number. A zero that is not written as an integer, such as 0.0,
-// becomes a negative zero.
+// OpNegate is the unary minus. A 64-bit integer stays exact, and wraps around on overflow. So
+// -9007199254740993, which is parsed as a minus and a number, is exact. A zero that is not written as an
+// integer, such as 0.0, becomes a negative zero.
 func OpNegate(a jsondoc.Value) jsondoc.Value {
 	if a.Kind() != jsondoc.Number {
 		return Undefined

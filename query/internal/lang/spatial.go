@@ -29,7 +29,8 @@ type LastGeometryCache struct {
 	shape *index.Geometry
 }
 
-// geometry parses an argument as a geometry of the container's space; nil if it is invalid.
+// geometry parses the argument v of a call as a geometry, on the globe or in the plane as the container has
+// it. It returns nil if v is invalid. slot is the position of the argument; its last geometry is cached.
 func (c *CallContext) geometry(slot int, v jsondoc.Value) *index.Geometry {
 	if v.Kind() != jsondoc.Object {
 		return nil
@@ -71,7 +72,8 @@ func fnIsValid(c *CallContext, args []jsondoc.Value) jsondoc.Value {
 	return jsondoc.BoolValue(c.geometry(0, args[0]) != nil)
 }
 
-// fnIsValidDetailed implements ST_ISVALIDDETAILED. It also returns the reason.
+// fnIsValidDetailed implements ST_ISVALIDDETAILED. It returns an object that says whether the argument is a
+// valid geometry, and if it is not, the reason.
 func fnIsValidDetailed(c *CallContext, args []jsondoc.Value) jsondoc.Value {
 	_, err := index.ParseGeometryFor(args[0], c.Planar, c.Spend)
 	var invalid *index.GeometryError

@@ -187,9 +187,9 @@ func fnIndexOf(c *CallContext, args []jsondoc.Value) jsondoc.Value {
 	return jsondoc.NumberValue(float64(utf8.RuneCount(s[:from+i])))
 }
 
-// fnLastIndexOf returns the position of the last occurrence of a string. The optional third argument is the
-// position of the character at or before which the occurrence has to end; it may be one more than that of
-// the last character. An empty string is found at the last character at the latest.
+// fnLastIndexOf implements LastIndexOf(text, search [, last]). It returns the position, in characters from 0,
+// at which the last occurrence of search in text begins, or -1. The whole occurrence must lie at or before
+// the position last, by default that of the last character. For an empty search it returns that position.
 func fnLastIndexOf(c *CallContext, args []jsondoc.Value) jsondoc.Value {
 	if !AllOf(jsondoc.String, args[:2]...) {
 		return Undefined

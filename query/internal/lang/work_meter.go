@@ -23,12 +23,13 @@ const (
 	RowWork = 256
 	// EntryWork is the work, in units of ResourceLimiter.Spend, of reading one index entry.
 	EntryWork = 64
-	// heldArgument is the minimum size in bytes of a value that is counted as memory while other operands
-	// are evaluated.
+	// heldArgument is the size in bytes up to which a value is not counted as memory while the other operands
+	// of its operator are evaluated.
 	heldArgument = 4 << 10
 	// maxMade is the maximum size in bytes of a value or a row that a query computes.
 	maxMade = 16 << 20
-	// MaxFolding is the maximum number of checks of the time (ResourceLimiter.Look) while constants are folded.
+	// MaxFolding limits the work of computing the constant expressions of a query in advance. It is a number
+	// of calls of ResourceLimiter.Look. An expression beyond it is computed when the query runs.
 	MaxFolding = 32
 )
 

@@ -161,8 +161,9 @@ func (p *Planner) accessOfAny(e *syntax.Logical) IndexAccess {
 	return any
 }
 
-// accessPathsOf lists the accesses of the conditions. Each of them includes all matching documents. A
-// composite index replaces the conditions that it answers together.
+// accessPathsOf returns the index accesses by which the matching documents can be found: those of the
+// constraints, followed by those in found, which have been chosen before. Each of them finds all matching
+// documents. A composite index replaces the constraints that it answers together.
 func (p *Planner) accessPathsOf(constraints []*Constraint, found []IndexAccess) (ways []IndexAccess) {
 	composite, covered := p.compositeAccess(constraints)
 	if composite != nil {

@@ -37,7 +37,8 @@ func (p *Planner) likeConstraint(e *syntax.Like) *Constraint {
 	return l
 }
 
-// begins returns the constraint of strings that begin with start.
+// begins returns the index constraint for the condition that the value of x begins with start: the interval
+// of the index keys of such values. It returns nil if x is no indexed path.
 func (p *Planner) begins(x syntax.Expr, start string) *Constraint {
 	l := p.constraintAt(x)
 	if l == nil {
@@ -90,8 +91,9 @@ func (p *Planner) called(e *syntax.Call) *Constraint {
 	return nil
 }
 
-// contains returns the constraint of ARRAY_CONTAINS(x, v), which is about the elements of x, or of
-// ARRAY_CONTAINS([...], x).
+// contains returns the index constraint of a call of ARRAY_CONTAINS, or nil if no index serves it. For
+// ARRAY_CONTAINS(path, v) it is that an element of the array at path equals v. For
+// ARRAY_CONTAINS([constants], path) it is that the value at path is one of the constants.
 func (p *Planner) contains(e *syntax.Call, v jsondoc.Value) *Constraint {
 	list, _ := p.ConstOf(e.Args[0])
 	if v.Kind() == jsondoc.Undefined && len(e.Args) == 2 && list.Kind() == jsondoc.Array {

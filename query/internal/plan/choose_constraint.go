@@ -108,9 +108,9 @@ func (p *Planner) constraintAt(e syntax.Expr) *Constraint {
 	return &Constraint{path: at.route, name: at.name, entered: at.entered, text: at.name}
 }
 
-// constraintOfElement is like constraintAt for a path with array indexes, such as c.tags[0].name. The
-// index has one path for all elements, /tags/[]/name, so the constraint is on any element: it also
-// includes documents in which only another element matches.
+// constraintOfElement returns the constraint (a set of index keys) for conditions on a path with array
+// indexes, such as c.tags[0].name, or nil if the path is not indexed. The index has one path for all
+// elements, /tags/[]/name, so the constraint also includes documents in which only another element matches.
 func (p *Planner) constraintOfElement(e syntax.Expr) *Constraint {
 	root, steps, ok := syntax.PathOf(e)
 	if !ok || p.Idents[root] == nil || !p.Idents[root].Item {

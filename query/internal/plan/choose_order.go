@@ -205,8 +205,8 @@ func Beside(w *OrderedIndexScan) func(IndexAccess) bool {
 	}
 }
 
-// pathsBeside returns the access paths that a run tries before it uses the walk w. It reads the first
-// entries of each. If one of them finds few documents, the run reads and sorts these instead.
+// pathsBeside returns the access paths that a run tries before it uses the ordered index scan w. It reads the
+// first entries of each. If one of them finds few documents, the run reads and sorts these instead.
 func (p *Plan) pathsBeside(w *OrderedIndexScan) (ways []IndexAccess) {
 	for _, a := range p.AccessPaths {
 		if len(w.Fixed) == 0 && Beside(w)(a) {

@@ -26,8 +26,8 @@ type CompiledRankScore struct {
 	Valid  bool
 	Path   index.Path     // path of the text, if its words are indexed; else nil
 	Score  eval.ValueFunc // of a VectorDistance
-	// Vectors says how a vector index returns the nearest vectors first, if the nearest are the best; nil:
-	// no index does.
+	// Vectors says how a vector index returns the documents in the order of this score, the nearest vectors
+	// first. It is nil if no index can do so, for example because the score prefers the most distant vectors.
 	Vectors *VectorOrder
 	rising  bool
 	Weight  float64
@@ -67,8 +67,9 @@ func (r *CompiledRankScore) Compare(a, b float64) int {
 	return cmp.Compare(b, a)
 }
 
-// Streams reports whether indexes return the best documents by each score of ORDER BY RANK in order, and
-// these are enough. A fusion without a limit needs all documents.
+// Streams reports whether a query with ORDER BY RANK can be answered without ranking all documents: for each
+// score an index returns the best documents in order, and the best ones are enough. A fusion of several
+// scores without a limit needs all documents.
 func (p *Plan) Streams() bool {
 	parts := p.Rank
 	return len(parts) > 0 && (len(parts) == 1 || p.Top.Limit >= 0) &&

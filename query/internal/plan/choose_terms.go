@@ -68,8 +68,8 @@ func (t *IndexTermTest) Holds(f *eval.Frame) bool {
 	return true
 }
 
-// testing adds to a constraint a test of index terms for the condition e, if e is about the constraint's path
-// alone.
+// testing makes the condition e the test of a constraint, so that index terms for which e does not hold are
+// skipped. If e is not about the constraint's path alone, the constraint gets no test.
 func (p *Planner) testing(l *Constraint, e syntax.Expr) {
 	t, known := p.tests[e]
 	if !known && p.onlyPath(e) == l.name {
@@ -138,8 +138,9 @@ func (p *Planner) onlyPath(e syntax.Expr) (name string) {
 	return name
 }
 
-// plainRoute returns the path from the item that an expression consists of. ok is false if it is something
-// else, or if documents do not store the value in the form that queries return.
+// plainRoute returns the path of e in the item, if e is a path such as c.a.b. ok is false for any other
+// expression, and for the item itself and for system and computed properties, which the stored documents do
+// not contain as queries return them.
 func (p *Planner) plainRoute(e syntax.Expr) (route string, ok bool) {
 	a, names, ok := p.DocumentPath(e)
 	if !ok || !a.Item || len(names) == 0 || jsondoc.IsSystem(names[0]) ||

@@ -16,7 +16,7 @@ type IndexAccess interface {
 	Lists() bool
 }
 
-// IndexKeysAccess lists the documents under any of some index keys.
+// IndexKeysAccess finds the documents that have an index entry with at least one key of a list.
 type IndexKeysAccess struct {
 	Keys [][]byte
 	text string
@@ -37,15 +37,16 @@ type IntersectionAccess struct{ List []IndexAccess }
 // UnionAccess lists the documents that at least one of its accesses lists.
 type UnionAccess struct{ List []IndexAccess }
 
-// Lists reports whether the rids come in ascending order, so that they need not be sorted: there must be
-// few keys, whose posting lists are merged.
+// Lists reports whether the rids come in ascending order, so that they need not be sorted. They do if there
+// are at most MaxOpen keys, since the posting lists of so few keys are merged.
 func (a *IndexKeysAccess) Lists() bool { return len(a.Keys) <= MaxOpen }
 
-// Lists returns false: the rids under intervals of keys must be read and sorted.
+// Lists returns false: the rids do not come in ascending order. They are read from intervals of index keys
+// and must then be sorted.
 func (a *SpansAccess) Lists() bool { return false }
 
-// Lists reports whether the rids come in ascending order, so that they need not be sorted: whether those
-// of all parts do.
+// Lists reports whether the rids come in ascending order, so that they need not be sorted. This is so if the
+// rids of each part of the intersection do.
 func (a *IntersectionAccess) Lists() bool {
 	for _, b := range a.List {
 		if !b.Lists() {
@@ -55,8 +56,8 @@ func (a *IntersectionAccess) Lists() bool {
 	return true
 }
 
-// Lists reports whether the rids come in ascending order, so that they need not be sorted: whether those
-// of all parts do.
+// Lists reports whether the rids come in ascending order, so that they need not be sorted. This is so if the
+// rids of each part of the union do.
 func (a *UnionAccess) Lists() bool {
 	return len(a.List) <= MaxOpen && (&IntersectionAccess{a.List}).Lists()
 }

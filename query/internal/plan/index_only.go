@@ -143,7 +143,8 @@ func (p *Planner) plainPath(e syntax.Expr) (index.Path, bool) {
 	return route, ok && !entered
 }
 
-// everywhere reports whether an expression has a value in every item: a literal, or the item itself.
+// everywhere reports whether an expression has a value for every item. Only a literal and the item itself
+// certainly have one.
 func (p *Planner) everywhere(e syntax.Expr) bool {
 	if l, ok := e.(*syntax.Literal); ok {
 		return l.Value.Kind() != jsondoc.Undefined

@@ -136,8 +136,8 @@ type emptyNode struct{}
 
 func (emptyNode) String() string { return "nothing" }
 
-// FilterNode drops rows for which the conditions do not hold. Its conditions use only the sources of the
-// nodes after it.
+// FilterNode drops rows for which the conditions do not hold. Its conditions use only names that are bound by
+// the nodes from which it gets its rows.
 type FilterNode struct {
 	plan   *Plan
 	of     *bind.QueryBlock

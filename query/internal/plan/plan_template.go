@@ -30,7 +30,8 @@ type planTemplate struct {
 	rank     []*bind.RankScore
 	tests    map[syntax.Expr]*IndexTermTest // tests of conditions; nil: the condition has no test
 	paths    map[syntax.Expr]expressionPath // of operands
-	// paging is the text from which Plan.Hash is computed, if it differs from the text of the query.
+	// paging is the query text that is hashed, together with the parameters, for Plan.Hash; "" means the text
+	// of the query.
 	paging  string
 	Names   []string
 	written *bind.ResolvedQuery // before the rules
@@ -87,7 +88,8 @@ func (s *planTemplate) again(params []bind.Parameter) (*Plan, error) {
 	return s.plan(params, &Planner{Binder: &b, tests: s.tests, paths: s.paths, again: true})
 }
 
-// plan completes the plan for the values of parameters in params, by applying ValueRules to the template.
+// plan completes the plan for the values of parameters in params. It applies the ValueRules, the planning
+// rules that depend on these values, to the template.
 func (s *planTemplate) plan(params []bind.Parameter, p *Planner) (*Plan, error) {
 	plan := s.bare
 	p.Plan = &plan
@@ -132,8 +134,9 @@ type expressionPath struct {
 	indexed     bool // there is a range index
 }
 
-// pathAt returns the expressionPath of an expression. They do not depend on the values of parameters, so they
-// are computed once for all plans that are made from the same template.
+// pathAt returns whether an expression is a path into the item, such as c.a.b, which path it is, and whether
+// a range index covers it. This does not depend on the values of parameters, so it is computed once for all
+// plans that are made from the same template.
 func (p *Planner) pathAt(e syntax.Expr) (at expressionPath) {
 	if at, ok := p.paths[e]; ok {
 		return at
@@ -162,8 +165,9 @@ func (p *Plan) With(params []bind.Parameter) (*Plan, error) {
 	return s.again(params)
 }
 
-// Written returns the query as it was written and bound, for the values of the plan. The result shares its
-// tree and tables with the plan, so only one caller may use it and must not change them.
+// Written returns the bound query as it was before planning changed it, with the parameter values of this
+// plan. The result shares its tree and tables with the plan, so only one caller may use it and must not
+// change them.
 func (p *Plan) Written() *bind.ResolvedQuery {
 	q, b := *p.Shape.written, *p.Shape.Binder
 	b.Values = p.Params

@@ -57,7 +57,7 @@ type aliasPath struct {
 	path string
 }
 
-// allowedValues is the set of values that an expression can still have under the conditions.
+// allowedValues is the set of values that an expression can have if the conditions considered so far hold.
 type allowedValues struct {
 	kinds eval.ValueKindSet
 	among []jsondoc.Value // the only possible values; nil: all values of the kinds
@@ -168,8 +168,8 @@ func (d *allowedValues) isEmpty() bool {
 	return c > 0 || c == 0 && (d.low.open || d.high.open)
 }
 
-// compared records that x op y is true, if y is a constant. Like the other methods that record a condition,
-// it returns false if no row can satisfy it and the conditions recorded before.
+// compared records the condition x op y, if y is a constant. It returns false if no row can satisfy this
+// condition together with the conditions recorded before.
 func (l *valueConstraints) compared(x syntax.Expr, op syntax.BinaryOp, y syntax.Expr) bool {
 	if shared := kindsOf(l.p.Binder, x) & kindsOf(l.p.Binder, y) &^ eval.Kinds(jsondoc.Undefined); shared == 0 {
 		return false
@@ -221,9 +221,9 @@ func (l *valueConstraints) differs(x, y syntax.Expr) bool {
 	return d.hasValues()
 }
 
-// narrower returns the end that makes an interval smaller: the greater of two lower ends (side is 1), or
-// the less of two upper ends (side is -1). a may be nil: no end yet. For ends of different types the
-// result does not matter, because the recorded types then already exclude all values.
+// narrower returns the endpoint that makes an interval smaller: the greater of two lower endpoints (side is
+// 1) or the smaller of two upper ones (side is -1). If a is nil, it is b. For endpoints of different types
+// the choice does not matter, because no value can satisfy both conditions.
 func narrower(a, b *intervalEndpoint, side int) *intervalEndpoint {
 	if a == nil || !lang.Orderable(a.v, b.v) {
 		return b

@@ -5,8 +5,8 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/cursor"
 )
 
-// covers is the rule "cover": it decides whether the query uses nothing of the documents but the ORDER BY
-// path, and whether rows that OFFSET skips need not be read.
+// covers is the planning rule "cover". It decides whether the ORDER BY path is all that the query needs of
+// documents, so that the index suffices, and whether the rows that OFFSET skips need not be read.
 func covers(p *Planner) {
 	t, o := p.Plan.Top, p.Plan.Order
 	if p.Plan.Form != cursor.Sorting || o.Walk == nil || o.Walk.Composite != nil || len(t.Steps) != 1 ||

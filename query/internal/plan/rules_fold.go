@@ -64,7 +64,7 @@ func (p *Planner) foldAll(list []syntax.Expr) []syntax.Expr {
 	return folded
 }
 
-// fold returns the expression with its constant parts replaced.
+// fold returns the expression e with each part that is constant replaced by its value.
 func (p *Planner) fold(e syntax.Expr) syntax.Expr {
 	if _, ok := p.Keys[e]; ok { // it is replaced by the value of the key
 		return e
@@ -135,9 +135,9 @@ func (p *Planner) foldOperands(e syntax.Expr) (folded syntax.Expr, constant bool
 	return syntax.Map(e, operand), constant
 }
 
-// takesParameters reports whether parameters that are operands of a condition can stay parameters, so that
-// the folded condition is valid for all of their values. In a long IN list they are replaced by their
-// values, since a set of constants is faster.
+// takesParameters reports whether a condition may keep query parameters as operands when it is simplified, so
+// that the result can be reused with other values. It is false for a long IN list: its parameters are
+// replaced by their values, since a set of constants is faster.
 func takesParameters(e syntax.Expr) bool {
 	switch e := e.(type) {
 	case *syntax.Binary:
@@ -159,7 +159,8 @@ func takesParameters(e syntax.Expr) bool {
 	return false
 }
 
-// foldChoice replaces a choice whose condition is constant by the chosen expression.
+// foldChoice replaces c ? a : b by a or b if the condition c is constant, and a ?? b by a or b if a is
+// constant. It returns any other expression unchanged.
 func foldChoice(e syntax.Expr) syntax.Expr {
 	switch e := e.(type) {
 	case *syntax.Coalesce:
@@ -178,8 +179,9 @@ func foldChoice(e syntax.Expr) syntax.Expr {
 	return e
 }
 
-// foldLogical drops operands that do not affect the result. It drops all operands after one that decides the
-// result.
+// foldLogical simplifies an AND or OR by its constant operands. An operand that decides the result, such as
+// false in an AND, replaces the whole expression. An operand that has no effect, such as true in an AND, is
+// dropped.
 func (p *Planner) foldLogical(e *syntax.Logical) syntax.Expr {
 	neutral := e.Op == syntax.And
 	var left []syntax.Expr

@@ -15,7 +15,8 @@ import (
 // each term.
 type textIndexAggregates struct{ Args []textIndexAggregate }
 
-// textIndexAggregate is an aggregate that an index of words computes: what the index counts for it.
+// textIndexAggregate is an aggregate whose result can be computed from the word counts in a full-text index,
+// without reading documents. Kind says which count of the index it is.
 type textIndexAggregate struct {
 	Kind textIndexAggregateKind
 	R    CompiledRankScore // the text, and the term

@@ -97,7 +97,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause of the error.
 func (e *Error) Unwrap() error { return e.Err }
 
-// errorLocation is the position of an error in the JSON form.
+// errorLocation is the position in the query's text, from Start to End, of an error that is reported in JSON.
 type errorLocation struct {
 	Start int `json:"start"`
 	End   int `json:"end"`

@@ -84,8 +84,8 @@ type IndexEntryCounter interface {
 	// calls pass with the number read since the last call. If pass returns an error, CountEntries returns
 	// it.
 	CountEntries(lo, hi []byte, pass func(n int) error) (n int64, err error)
-	// KnownEntries returns what CountEntries would return, if that number is known without reading the
-	// entries.
+	// KnownEntries returns the number of index entries with keys in [lo, hi). ok is false if the number is
+	// not known without reading the entries.
 	KnownEntries(lo, hi []byte) (n int64, ok bool)
 }
 
@@ -130,7 +130,7 @@ type DeadDocumentLister interface {
 // the previous page. If they have not, a page may continue with rows that the previous page has made and not
 // returned.
 type StateVersionReporter interface {
-	// Version returns a string that identifies the state of the live documents of the scope. ok is false if
+	// Version returns a string that changes whenever a live document of the source changes. ok is false if
 	// there is no such string.
 	Version() (version string, ok bool, err error)
 }
@@ -153,10 +153,10 @@ type ContainerWideDocumentFinder interface {
 // MissingPathLister is implemented by a Source that can list the documents that lack a path.
 type MissingPathLister interface {
 	// Lacking iterates over the documents in which path is missing: those that a walk over the path's terms
-	// does not return. RangeIndexed must accept the path, and it must not enter arrays. The iteration begins
-	// at the rid from and goes downwards if reverse is set; SeekGE may be used upwards only. Like all
-	// postings the rids are only candidates: a listed document may have the path, and then also appears
-	// among the terms. The result is false if the source cannot list the documents.
+	// does not return. The path must not enter arrays, and the source's RangeIndexed must accept it. The
+	// iteration begins at the rid from, and goes downwards if reverse is set; SeekGE may be used upwards
+	// only. As with all postings, the rids are only candidates: a listed document may have the path, and then
+	// also appears among the terms. The result is false if the source cannot list the documents.
 	Lacking(path index.Path, from uint64, reverse bool) (PostingIterator, bool)
 }
 

@@ -16,8 +16,8 @@ import (
 // maxTransactions is the maximal number of transactions of a connection that have not been discharged.
 const maxTransactions = 1000
 
-// earlyTransactions is maxTransactions for a client that is not authorized yet. Some clients declare a
-// transaction before they send a token.
+// earlyTransactions is the maximal number of undischarged transactions of a connection whose client is not
+// authorized yet. Some clients declare a transaction before they send a token.
 const earlyTransactions = 8
 
 // declaredTransaction is a transaction that a client has declared on a connection and not discharged yet.
@@ -71,8 +71,9 @@ func (c *conn) Attaching(l *amqp.Link, a *frame.Attach) {
 	}
 }
 
-// joinGroup refuses a receiver if the session has a coordinator and the receiver's entity is not that of the
-// session's first link.
+// joinGroup returns an error for a receiver on an AMQP session with transactions (with a coordinator link) if
+// its entity is not that of the session's first link: without the option CrossEntityTransactions, a
+// transaction is limited to one queue or topic.
 func (c *conn) joinGroup(l *amqp.Link, at entity.Address) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -144,8 +145,8 @@ func (c *conn) join(state frame.DeliveryState, p transactionalOperation) (*queue
 	return t.tx, nil
 }
 
-// joined returns the state that the client gets for an operation with an outcome. If the state that the
-// client has sent names a transaction, the outcome is wrapped in a Transactional.
+// joined returns the delivery state with which the server answers a client's delivery or settlement: outcome,
+// or a Transactional with outcome in it if state, the state that the client has sent, names a transaction.
 func joined(state, outcome frame.DeliveryState) frame.DeliveryState {
 	if part, ok := state.(*frame.Transactional); ok {
 		return &frame.Transactional{TxnID: part.TxnID, Outcome: outcome}
@@ -169,8 +170,8 @@ func (k *transactionCoordinator) answer() amqp.AcceptedLink {
 	return amqp.AcceptedLink{Sink: k, Discharges: discharges}
 }
 
-// discharges decodes a discharge, which ends transaction txn; fail asks for its rollback. ok is false for any
-// other message. See amqp.AcceptedLink.
+// discharges decodes an AMQP discharge, the message to a transaction coordinator that ends transaction txn.
+// fail requests a rollback instead of a commit. ok is false for any other message.
 func discharges(payload []byte) (txn []byte, fail, ok bool) {
 	request, err := coordination(payload)
 	if d, ok := request.(*frame.Discharge); ok && err == nil {

@@ -15,8 +15,9 @@ import (
 // receiving or settling one message is one operation. A request to renew or settle several locks is one
 // operation as well.
 
-// meet returns the fault that applies to an operation, and waits for the delay of a fault that comes before
-// the operation. now reports that the operation must not be carried out: the fault takes its place.
+// meet returns the fault that the fault rules select for an operation on the entity with this path, if any.
+// If the fault comes before the operation, meet waits for the fault's delay and returns true as now: the
+// fault takes the place of the operation, which must not be carried out.
 func (c *conn) meet(op inject.OperationKind, path string) (hit inject.MatchedFault, now bool) {
 	hit = c.bus.o.Faults.Match(inject.IncomingOperation{Operation: op, Entity: path})
 	now, err := hit.BeforeOperation(c.ctx, c.bus.o.Wall)
@@ -76,8 +77,9 @@ func (c *conn) withFaults(op inject.OperationKind, l *amqp.Link, path string, do
 	return &frame.Rejected{Error: c.asError(c.applyFault(l, &hit, path), path)}, hit.Rule
 }
 
-// withFaults runs a management operation, with the fault that applies before or after it. lose is called if
-// the fault is the loss of a lock.
+// withFaults runs do, which carries out a management operation of the kind op, together with the fault that
+// the fault rules select for it, if any. A fault before the operation replaces it; a fault after the
+// operation replaces its response. If the fault is the loss of a lock, withFaults calls lose instead of do.
 func (r *managementRequest) withFaults(op inject.OperationKind, lose func(),
 	do func() (managementResponse, error)) (managementResponse, error) {
 	hit, now := r.c.meet(op, r.at.String())
@@ -104,7 +106,8 @@ func (r *managementRequest) endLocksOf(tokens []message.UUID) func() {
 	}
 }
 
-// settleOperations maps outcomes to the operations of fault rules.
+// settleOperations maps the outcomes of a settlement, such as Complete, to the operations by which fault
+// rules select requests.
 var settleOperations = map[queue.SettlementOutcome]inject.OperationKind{queue.Complete: inject.Complete,
 	queue.Abandon: inject.Abandon, queue.Release: inject.Abandon, queue.Defer: inject.Defer,
 	queue.DeadLetter: inject.DeadLetter}

@@ -20,9 +20,9 @@ func (w *testServer) fault(r inject.FaultRule) {
 	w.must(err)
 }
 
-// TestFaultLockLost checks the fault that a lock is lost. Before a settlement, the message becomes
-// available again with a delivery counted. After it, the message is settled although the client gets an
-// error.
+// TestFaultLockLost checks the injected fault by which a message's lock is lost at a settlement. If the fault
+// precedes the settlement, the message becomes available again and a delivery is counted. If it follows the
+// settlement, the message is settled, although the client gets an error.
 func TestFaultLockLost(t *testing.T) {
 	w := newTestServer(t)
 	w.fault(inject.FaultRule{Fault: inject.LockLost, Entity: "Q",

@@ -83,8 +83,8 @@ func TestDelayedDetachOfLostSession(t *testing.T) {
 	}
 }
 
-// TestLostSessionSettled checks that a settlement after the session lock is lost is refused, and that the
-// link is detached before.
+// TestLostSessionSettled checks that a client that settles a message after it has lost the session lock first
+// gets a detach of the link, and then a refusal of the settlement.
 func TestLostSessionSettled(t *testing.T) {
 	_, c := lostSession(t)
 	c.say(0, &frame.Disposition{Receiver: true, First: 0, State: &frame.Accepted{}})

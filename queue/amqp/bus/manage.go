@@ -61,7 +61,8 @@ type managementRequest struct {
 	faultOperation inject.OperationKind
 }
 
-// managementResponse is the response to a request. Status 0 means 200.
+// managementResponse is the response to a management request, such as renew-lock. The zero Status stands for
+// 200.
 type managementResponse struct {
 	status int32
 	body   wire.Map

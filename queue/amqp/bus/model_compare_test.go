@@ -17,7 +17,8 @@ func (p *transactionModelRun) look() {
 	p.compare(p.testServer, before, "")
 }
 
-// crash compares the messages that a crash at this moment would leave with the model of the history.
+// crash copies the disk as a crash at this moment would leave it, opens queues on the copy, and checks that
+// all committed transactions are stored completely, and every other one completely or not at all.
 func (p *transactionModelRun) crash() {
 	before := p.committed()
 	disk := p.disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: p.r.IntN(101), RNG: p.r})
@@ -38,8 +39,9 @@ func (p *transactionModelRun) committed() []*modelTxn {
 	return list
 }
 
-// compare fails the test unless each transaction is stored either completely or not at all: those in
-// committed completely. when begins the error messages.
+// compare peeks at the messages in the queue and compares them with the model. It fails the test unless each
+// transaction has sent and settled either all of its messages or none, and each one in committed all.
+// Messages outside of transactions must not be lost. when is the beginning of each error message.
 func (p *transactionModelRun) compare(w *testServer, committed []*modelTxn, when string) {
 	there := map[string]int{}
 	list, err := w.q.Peek(w.ctx, entity.Address{Entity: "q"}, queue.PeekOptions{Max: 10_000,

@@ -122,7 +122,7 @@ type modelDelivery struct {
 	text string
 }
 
-// The handles of the links of a modelClient.
+// The handles of the AMQP links that each modelClient, a client of the random transaction tests, attaches.
 const (
 	receiving = iota
 	sending

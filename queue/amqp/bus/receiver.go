@@ -164,8 +164,9 @@ func (n *entityMessageSource) Receive(ctx context.Context, max int,
 	return out, err
 }
 
-// awaitEnd is called when the session lock of the link is lost. It returns true if the link must still stay
-// attached (lostSessionTime). If wait is set, it first waits until the link may end or ctx ends.
+// awaitEnd is called when the session lock of the link is lost. It returns true if the link must stay
+// attached for now: the link of a client that waits for messages is detached only lostSessionTime later. If
+// wait is set, awaitEnd first waits until the link may be detached or ctx ends.
 func (n *entityMessageSource) awaitEnd(ctx context.Context, wait bool) bool {
 	if wait {
 		select {

@@ -44,8 +44,9 @@ func (c *conn) record(e *requestlog.Entry, failed *frame.Error) {
 	c.bus.o.Requests.Add(e)
 }
 
-// recordEach adds one log entry for each state: a copy of e that complete has filled in. The log keeps no
-// reference to e.
+// recordEach adds one entry to the log of requests for each delivery state, that is, for each message of an
+// operation. For the i-th state it sets *e to the original entry and calls complete(i, e) to fill in the
+// rest. It does nothing if e is nil. The log keeps no reference to e.
 func (c *conn) recordEach(e *requestlog.Entry, states []frame.DeliveryState, complete func(i int,
 	e *requestlog.Entry)) {
 	if e == nil {
@@ -67,7 +68,8 @@ func refusalOf(state frame.DeliveryState) *frame.Error {
 	return nil
 }
 
-// statusOf returns the HTTP status that corresponds to a condition.
+// statusOf returns the HTTP status that corresponds to an AMQP error condition, for the log of requests; 500
+// if there is none.
 func statusOf(condition wire.Symbol) int {
 	switch condition {
 	case frame.CondDetachForced:

@@ -41,7 +41,8 @@ type responseLinkSource struct {
 	last  uint64        // the last delivery tag
 }
 
-// newReplies creates the node of a link on which a client receives responses.
+// newReplies returns the source of the messages of a link on which a client receives the responses to its
+// requests to node, which is $cbs or the management node of an entity.
 func (c *conn) newReplies(l *amqp.Link, a *frame.Attach, node string) *responseLinkSource {
 	r := &responseLinkSource{c: c, link: l, node: node, settled: a.SndSettleMode == frame.SenderSettled,
 		ready: make(chan struct{}, 1)}
@@ -193,5 +194,5 @@ func answer(request *message.Message, properties wire.Map, body any) ([]byte, er
 	return m.AppendBare(nil), err
 }
 
-// sectionValue is the descriptor of a body that is one value.
+// sectionValue is the AMQP descriptor of an amqp-value section, a message body that consists of one value.
 const sectionValue = 0x77

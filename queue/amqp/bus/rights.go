@@ -54,7 +54,7 @@ func (c *conn) allowed(r requiredRight) (err error) {
 	return &entity.Error{Code: entity.CodeUnauthorized, Entity: r.path, Err: err, Message: text}
 }
 
-// forget removes a link that has ended.
+// forget removes a link that has ended from the connection's lists of links.
 func (c *conn) forget(l *amqp.Link) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -22,7 +22,8 @@ type entityMessageSink struct {
 	via     *entity.Address // the entity through which messages are sent (via entity); nil: none
 }
 
-// send creates the node of a link on which a client sends.
+// send prepares a link on which a client sends messages to the entity at the address at, and returns what the
+// server accepts for the link, including the sink that stores the messages.
 func (c *conn) send(ctx context.Context, l *amqp.Link, a *frame.Attach, at entity.Address, e entity.Entity) (
 	answer amqp.AcceptedLink, err error) {
 	var via *entity.Address
@@ -159,7 +160,8 @@ func mayBeStored(err error) bool {
 	return code == entity.CodeStorage || code == entity.CodeCancelled
 }
 
-// stateAfter returns the state of a transfer whose send has returned err.
+// stateAfter returns the delivery state with which the server answers a message: accepted, or rejected if the
+// message could not be stored because of err.
 func (s *entityMessageSink) stateAfter(err error) frame.DeliveryState {
 	if err != nil {
 		return s.rejected(err)

@@ -43,7 +43,8 @@ func elements(v any) (list []any, ok bool) {
 	return nil, false
 }
 
-// integer returns the integer with this name in the body of a request. If there is none, it returns absent.
+// integer returns the integer with this name in the body of a request, or the value absent if the body does
+// not have it.
 func (r *managementRequest) integer(name string, absent int64) (int64, error) {
 	v, there := r.body.Get(name)
 	if !there || v == nil {
@@ -69,7 +70,8 @@ func (r *managementRequest) text(name string) (*string, error) {
 	return &text, nil
 }
 
-// mustText returns a required string in the body.
+// mustText returns the string that the body of the request has under name. It fails if the string is missing
+// or the value is not a string.
 func (r *managementRequest) mustText(name string) (string, error) {
 	text, err := r.text(name)
 	if err == nil && text == nil {

@@ -9,7 +9,7 @@ type fieldListEncoder struct {
 	n   int
 }
 
-// appendBody encodes a described list.
+// appendBody appends the encoding of a frame body: a described list of its fields.
 func appendBody(dst []byte, b interface {
 	descriptor() uint64
 	fields(*fieldListEncoder)
@@ -89,7 +89,7 @@ func (l *fieldListEncoder) value(v any) {
 	l.dst, l.n = out, l.n+1
 }
 
-// symbols writes an array, an empty one as null.
+// symbols writes the next field of the list: an array of symbols, or null if v is empty.
 func (l *fieldListEncoder) symbols(v []wire.Symbol) {
 	if len(v) == 0 {
 		l.null()

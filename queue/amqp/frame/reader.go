@@ -29,10 +29,10 @@ var (
 	headerSASL = ProtocolHeader{'A', 'M', 'Q', 'P', 3, 1, 0, 0}
 )
 
-// HeaderAMQP returns the header of AMQP.
+// HeaderAMQP returns the protocol header of AMQP 1.0 without a security layer, with which each peer begins.
 func HeaderAMQP() ProtocolHeader { return headerAMQP }
 
-// HeaderSASL returns the header of the security layer.
+// HeaderSASL returns the protocol header with which a peer begins the SASL security layer of a connection.
 func HeaderSASL() ProtocolHeader { return headerSASL }
 
 // FormatError reports data that is not a valid frame or performative. Condition is the condition that the

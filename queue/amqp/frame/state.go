@@ -49,7 +49,8 @@ type Modified struct {
 // transaction's id.
 type Declared struct{ TxnID []byte }
 
-// Transactional is a state that takes effect with a transaction.
+// Transactional is a delivery state with an outcome that takes effect when the transaction TxnID is
+// committed.
 type Transactional struct {
 	TxnID   []byte
 	Outcome DeliveryState // nil: none
@@ -173,5 +174,5 @@ func ParseRequest(raw []byte) (Body, error) {
 	return nil, &FormatError{Condition: CondInvalidField, Reason: "neither declare nor discharge"}
 }
 
-// AppendValue appends a body as a value without a frame.
+// AppendValue appends the AMQP encoding of b to dst: a described value, without the header of a frame.
 func AppendValue(dst []byte, b Body) []byte { return appendBody(dst, b) }

@@ -20,7 +20,8 @@ type Alarm struct {
 	done sync.WaitGroup
 }
 
-// New returns an alarm that has not been started.
+// New returns an alarm that has not been started. It will call fire with the current millisecond of the
+// clock. fire returns the millisecond of its next call.
 func New(clock *host.NonDecreasingClock, fire func(context.Context, int64) int64) *Alarm {
 	return &Alarm{clock: clock, fire: fire, wake: make(chan struct{}, 1)}
 }

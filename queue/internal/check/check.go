@@ -34,7 +34,8 @@ func Store(ctx context.Context, r engine.Reader, s *view.MessageStore,
 	return k.stopped, err
 }
 
-// storeChecker checks one store over one snapshot.
+// storeChecker checks the keys of one message store (a queue, a subscription or one of their sub-queues) in
+// one snapshot of the engine.
 type storeChecker struct {
 	*view.MessageStore
 	ctx     context.Context
@@ -80,7 +81,8 @@ func (k *storeChecker) run() error {
 	return k.families()
 }
 
-// message checks one message and adds to the expected counts.
+// message checks one message: its header against want, the stored counters, and its body, its lock and the
+// keys that exist because of it. It adds the message to the counts that the store must have.
 func (k *storeChecker) message(seq int64, h *layout.MessageHeader, want layout.Counters) error {
 	if seq < 1 || seq > want.Last {
 		k.fault("message %d, and the last number is %d", seq, want.Last)

@@ -59,8 +59,8 @@ func criteria(f rule.Filter) (list []comparedPropertyName, values string) {
 // results.
 func appendKey(joined, key string) string { return joined + strconv.Itoa(len(key)) + ":" + key }
 
-// joined returns the name under which a correlationFilterTable for these properties is stored. Different
-// lists have different names.
+// joined returns a text that is different for different lists of properties. It is the map key of the table
+// of the correlation filters that compare these properties.
 func joined(list []comparedPropertyName) (name string) {
 	for _, c := range list {
 		name = appendKey(name, strconv.Itoa(int(c.system))+c.user)

@@ -28,7 +28,8 @@ type correlationFilterTable struct {
 	rules    map[string][]RulePosition // by the joined keys of the required values
 }
 
-// Add adds the filter f of the rule at the given place.
+// Add adds a rule with the filter f to the index. at identifies the rule by the indexes of its subscription
+// and of the rule in it.
 func (x *RuleIndex) Add(at RulePosition, f rule.Filter) {
 	list, values := criteria(f)
 	if len(list) == 0 {

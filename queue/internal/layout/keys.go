@@ -66,15 +66,16 @@ const (
 	FamilyAccessed     = 'a'
 )
 
-// storeNumberBit is set in an entity's number where the number begins a key. It separates the keys of
-// messages from those of documents.
+// storeNumberBit is a bit that is set in the entity's number at the beginning of each key of a message. No
+// key of a document begins with a number that has this bit, so the two cannot be confused.
 const storeNumberBit = uint32(1) << 30
 
 // MessageStoreKeyBuilder builds the keys of one message store. Its bytes are the prefix that all of them have
 // in common: number and store. Each method returns a new slice.
 type MessageStoreKeyBuilder []byte
 
-// StorePrefixLen is the length of the common prefix of a store's keys, number and store, in bytes.
+// StorePrefixLen is the length in bytes of the prefix that all keys of a message store have in common: the
+// number of the entity and the number of the store in it (its sub-queue).
 const StorePrefixLen = 5
 
 // EntityPrefix returns the prefix that all keys of an entity's messages have in common.

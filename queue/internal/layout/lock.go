@@ -13,7 +13,8 @@ type Lock struct {
 	// lost while a transaction was about to settle the message.
 	Until int64
 	Busy  int64 // a transaction may settle the message until this millisecond; 0: none
-	// Covered is set for a message that is locked together with its session. Until then has no meaning.
+	// Covered is set for a message that is locked together with its session. The field Until of such a lock
+	// has no meaning.
 	Covered bool
 	Session string // session of a covered message
 	Holder  string // of a session's lock: name of the receiver

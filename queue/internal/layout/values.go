@@ -24,8 +24,8 @@ const (
 type MessageHeader struct {
 	State MessageState
 	Hops  uint8 // how many times it was forwarded
-	// the number of failed deliveries. In a topic, while a message is being published: the catalog number of
-	// the first subscription that has no copy yet
+	// Count is the number of failed deliveries. For a message in a topic that is being copied to the
+	// subscriptions, it is the catalog number of the first subscription that has no copy yet.
 	Count    int32
 	Enqueued int64 // in ms since 1970; for a scheduled message, when it was sent
 	TTL      int64 // in ms, limited by the entity's default; NoTTL for none

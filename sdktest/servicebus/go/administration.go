@@ -13,8 +13,7 @@ import (
 // never is Service Bus's text for a duration without a limit.
 const never = "P10675199DT2H48M5.4775807S"
 
-// exists ends the scenario unless err says that the entity exists already (409). missing ends it unless
-// err says that the entity does not exist (404).
+// exists ends the scenario unless err is the error 409: the entity exists already.
 func (t *ScenarioRun) exists(err error)  { t.refused(err, "409") }
 func (t *ScenarioRun) missing(err error) { t.refused(err, "404") }
 

@@ -285,8 +285,8 @@ func count(m *sb.ReceivedMessage) int { return int(m.DeliveryCount) - 1 }
 // begins.
 func later(seconds int) time.Time { return time.Now().Add(time.Duration(seconds) * time.Second) }
 
-// lasts ends the scenario unless to is the given number of seconds after from. It allows for the real time
-// that the calls between the two may have taken.
+// lasts fails the scenario unless the time to is the given number of seconds after the time from. It allows 8
+// seconds more or less, for the real time that the calls between the two take.
 func (t *ScenarioRun) lasts(from, to *time.Time, seconds int) {
 	t.check(from != nil && to != nil, "a moment is missing")
 	d := to.Sub(*from) - time.Duration(seconds)*time.Second

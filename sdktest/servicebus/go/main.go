@@ -37,8 +37,8 @@ func main() {
 	}
 }
 
-// run runs the scenarios for which wanted returns true, and reports whether none of them failed. times prints
-// how long each has taken.
+// run runs the scenarios for whose names wanted returns true, and prints a line for each. It returns true if
+// none of them failed. If times is set, it also prints how long each scenario has taken.
 func run(f settings, wanted func(name string) bool, times bool) bool {
 	passed, failed, absent := 0, 0, 0
 	all := slices.Concat(sending, peeking, settling, locks, scheduling, ttl, sessions, topics, forwarding,

@@ -100,7 +100,7 @@ func (t *ScenarioRun) acceptAgain(p messageSource, id string) ScenarioSessionRec
 }
 
 // again receives a message with this body by a receiver that has lost its connection. The SDK may report the
-// loss at first; then again tries once more.
+// loss first, or return no message; again then repeats the call, up to five times in all.
 func (r ScenarioReceiver) again(body string) *sb.ReceivedMessage {
 	for range 5 {
 		got, err := r.ReceiveMessages(r.t.ctx, 1, nil)

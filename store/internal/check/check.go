@@ -13,10 +13,10 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Container checks one state of a container over a snapshot that was taken under that state. It checks that
-// each item has the keys that it must have in every family, and that there are no other keys. It calls
-// report for each violation. If report returns false, Container stops and returns more = false. limits are
-// the limits of size and depth of stored documents. The returned error is a read error.
+// Container checks the stored keys of a container. r is a snapshot, and state the container's state at that
+// time. It checks that each item has the keys that it must have in every family, and that there are no other
+// keys. It calls report for each violation. If report returns false, Container stops and returns more =
+// false. limits are the limits of size and depth of stored documents. The returned error is a read error.
 func Container(state *view.ContainerState, limits jsondoc.Limits, r engine.Reader, report func(error) bool) (
 	more bool, err error) {
 	k := checker{state: state, limits: limits, r: r, report: report}

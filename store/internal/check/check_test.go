@@ -102,7 +102,8 @@ func TestUnreferencedKeys(t *testing.T) {
 	}
 }
 
-// TestReportStopsCheck checks that Container stops when report returns false.
+// TestReportStopsCheck checks that the function check.Container stops after the first violation for which the
+// callback report returns false.
 func TestReportStopsCheck(t *testing.T) {
 	c := filled(t)
 	c.Update(func(t engine.Txn) error {

@@ -14,8 +14,7 @@ type deferredRead struct {
 	check func(value []byte) // value is nil if the key is absent
 }
 
-// read notes that a key is to be read, together with others, and that check is then called with its value:
-// see readDue.
+// read adds a key to those that readDue later reads together; readDue then calls check with the key's value.
 func (k *checker) read(key []byte, check func(value []byte)) {
 	k.due = append(k.due, deferredRead{key, check})
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// policies returns the indexers of all policies by which an item may be indexed: the current one and
-// older ones.
+// policies returns the indexers of all indexing policies by which an item may be indexed: the current policy
+// and, until reindexing is complete, older ones.
 func (k *checker) policies() []*index.Indexer {
 	return append([]*index.Indexer{k.state.Terms}, k.state.Olders...)
 }

@@ -88,8 +88,8 @@ func TestFormerRangeIDs(t *testing.T) {
 	}
 }
 
-// TestShowAndClamp checks that the LSN that Show returns never falls, and that Clamp limits it to the last
-// LSN before a split.
+// TestShowAndClamp checks two methods of a Partition: the highest visible LSN that Show returns never
+// decreases, and Clamp limits an LSN to the last one before the range was split.
 func TestShowAndClamp(t *testing.T) {
 	s := halves(t).Ranges[0]
 	for _, c := range []struct{ lsn, want uint64 }{{7, 7}, {5, 7}, {8, 8}} {
@@ -103,8 +103,8 @@ func TestShowAndClamp(t *testing.T) {
 	}
 }
 
-// TestCurrent checks that Current refuses a state whose version differs from the one in the mark, and
-// ignores the other bits of the mark.
+// TestCurrent checks that State.Current fails unless the mark of a range, a number that the engine stores for
+// it, has the version of the state in its lower 32 bits. The other bits have no effect.
 func TestCurrent(t *testing.T) {
 	st := halves(t)
 	if err := st.Current(77<<32 | container.FirstVersion); err != nil {
@@ -137,8 +137,8 @@ func TestLatestMoments(t *testing.T) {
 	}
 }
 
-// TestShapeCache checks that the cache has a shape after Learn and until Forget, and that a deletion of the
-// whole index empties it.
+// TestShapeCache checks the cache of recorded shapes (the sets of property paths that documents have): a
+// shape is in it from Learn until Forget, and no longer after the whole index has been deleted.
 func TestShapeCache(t *testing.T) {
 	var b container.DocumentShapeRecordCache
 	name := container.DocumentShapeHash{1}

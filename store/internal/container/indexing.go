@@ -54,9 +54,9 @@ func recency(spec *definition.ContainerSpec) (keys []index.CompositePathSpec) {
 	return append(keys, index.CompositePathSpec{Path: "/_ts"})
 }
 
-// KeepsRecency reports whether a new container has a composite index that orders the documents of each
-// partition by _ts. A container whose partition key is the id, or ends with it, has none, because each of
-// its partitions is a single document.
+// KeepsRecency reports whether a container that is created with this definition gets a composite index that
+// orders the documents of each logical partition by _ts. It gets none if its partition key is the id or ends
+// with it, because each logical partition is then a single document.
 func KeepsRecency(spec *definition.ContainerSpec) bool {
 	paths := spec.PartitionKey.ParsedPaths()
 	return len(paths) > 0 && paths[len(paths)-1].String() != "/id"

@@ -37,11 +37,13 @@ var markTexts = [markCount]string{
 	"a database, a user, a permission, a script or a throughput was changed",
 }
 
-// LatestEventMoments are the latest stored moment of each kind, in seconds since 1970.
+// LatestEventMoments holds, for each kind of event such as a write or a purge (ClockSetBackLimitKind), the
+// time of the latest stored event in seconds since 1970. The clock cannot be set back behind these times.
 type LatestEventMoments [markCount]atomic.Int64
 
-// Raise makes t, in seconds since 1970, the latest moment of kind k, unless a later one is recorded. An event
-// of that kind has been stored with t.
+// Raise records that an event of the kind k, such as a write, was stored with the time t, in seconds since
+// 1970. The clock must not be set back before the latest time of a kind. An earlier t than the one recorded
+// changes nothing.
 func (m *LatestEventMoments) Raise(k ClockSetBackLimitKind, t int64) { Raise(&m[k], t) }
 
 // Latest returns the latest of the moments, with a description of its event in words. where, a phrase that

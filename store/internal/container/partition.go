@@ -28,9 +28,9 @@ type Partition struct {
 	Parents  []string
 	Min, max []byte // EPK bytes; an empty max has no upper bound
 
-	// ExpiryPasses are the positions of the reaper in the index of expiry (the key families w and x). A write
-	// of a key before these positions, or a change of the policy, sets Rescan; then the next step starts from
-	// the beginning
+	// ExpiryPassPositions are the positions of the reaper in the index of expiry (the key families w and x).
+	// A write of a key before these positions, or a change of the policy, sets Rescan; then the next step
+	// starts from the beginning.
 	sweep.ExpiryPassPositions
 	Announcing sweep.ExpiryPassPositions // the positions of announcing expiries in the log, while purges are delayed
 	Rescan     atomic.Bool
@@ -101,8 +101,9 @@ func (s *Partition) Plain() view.PartitionRange {
 	return view.PartitionRange{ID: s.ID, Number: s.Number, Scope: s.Scope, Min: s.Min, Max: s.max, Parents: s.Parents}
 }
 
-// HasPassed reports whether the reaper may already have gone past a second in family w or x of the index of
-// expiry.
+// HasPassed reports whether the reaper's current pass over one of the two expiry indexes may already be past
+// the given second, so that it would not see a new entry there. family is the key letter of the index: w for
+// items without a ttl of their own, x for items with one.
 func (s *Partition) HasPassed(family byte, second int64) bool {
 	return s.IsPast(family, second) || s.Announcing.IsPast(family, second)
 }
@@ -120,7 +121,8 @@ func (s *Partition) StoredKeys() [][]byte {
 	return [][]byte{layout.SweptKey(s.Scope), layout.LeasedKey(s.Scope), layout.IndexedKey(s.Scope)}
 }
 
-// Moments calls note with the latest moment of each kind that is stored in the range.
+// Moments calls note with the times, in seconds since 1970, of the latest write, the latest purge and the
+// latest lease that are stored in the range. The container's clock cannot be set back behind them.
 func (s *Partition) Moments(r engine.Reader, note func(k ClockSetBackLimitKind, t int64)) error {
 	for _, last := range []func(engine.Reader, []byte) (int64, error){lastFeedTime, lastVersionTime} {
 		t, err := last(r, s.Scope)

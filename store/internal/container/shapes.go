@@ -42,8 +42,8 @@ func (b *DocumentShapeRecordCache) Follow(wipe uint32) {
 	b.Known, b.full, b.wipe = nil, false, wipe
 }
 
-// Wipe returns the number of the last deletion of the whole index of the range after which Follow has
-// emptied the cache.
+// Wipe returns the number of the latest deletion of the range's whole index that the cache takes into account
+// (deletions are counted). Follow sets this number when it empties the cache after such a deletion.
 func (b *DocumentShapeRecordCache) Wipe() uint32 {
 	b.mu.RLock()
 	defer b.mu.RUnlock()

@@ -122,8 +122,9 @@ func (st *State) Webhooks() []definition.Webhook {
 	return st.Rec.Settings.ExpiryEvents.Webhooks
 }
 
-// ChangesPrefix precedes the path of a queue in store.EventSubscription.Name. No URL of a webhook begins
-// with it.
+// ChangesPrefix begins the name under which a container stores how far its change feed was delivered to a
+// queue or topic; the path follows (store.EventDestination.Name). Webhooks are named by their URLs, which
+// never begin with it.
 const ChangesPrefix = "changes:"
 
 // Subscribers returns the names under which the container stores how far its changes have been delivered:

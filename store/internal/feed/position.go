@@ -22,8 +22,9 @@ type FeedPosition struct {
 // MaxSequence is the highest layout.WriteSequence that a position of a log can hold.
 const MaxSequence = 1<<layout.SequenceBits - 1
 
-// ParsePositions parses a position. It fails with CodeBadRequest if text is malformed or has a number that
-// is not below limit. The empty text is the beginning of the feed.
+// ParsePositions parses the position of a reader in a feed or log: one number, or a number for each partition
+// range. It fails with CodeBadRequest if text is malformed or has a number that is not below limit, the end
+// of the valid numbers. The empty text is the beginning of the feed.
 func ParsePositions(text string, limit uint64) (p FeedPosition, err error) {
 	if text == "" {
 		return p, nil
@@ -75,7 +76,9 @@ func (p FeedPosition) Of(r *view.PartitionRange) uint64 {
 	return n
 }
 
-// FormatPositions formats a position: at holds one number for each of ranges.
+// FormatPositions formats the position of a feed as text: at has one number for each of the ranges. For
+// several ranges the text is a list such as "1:17,2:5", range id before number; for one range it is the
+// number.
 func FormatPositions(ranges []*view.PartitionRange, at []uint64) string {
 	if len(ranges) == 0 {
 		return "0" // an empty scope: no item can lie in it

@@ -144,7 +144,8 @@ func (f *Reader) ended(src *scan.Source, seq layout.WriteSequence, at *layout.Wr
 	return false
 }
 
-// add appends a change; last is the last sequence of its transaction.
+// add appends a change of bytes bytes to the page. last is the last write sequence of the change's
+// transaction. If the page is full then, it ends with that transaction.
 func (f *Reader) add(ch Change, bytes int, last layout.WriteSequence) {
 	ch.LSN = last.LSN()
 	f.Page.Changes = append(f.Page.Changes, ch)

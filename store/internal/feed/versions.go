@@ -32,7 +32,8 @@ type Change struct {
 	def *definition.PartitionKeyDefinition
 }
 
-// String returns Cosmos DB's name of the kind. Cosmos DB has no name for an expiry, which is a delete.
+// String returns the name of the kind in Cosmos DB's feeds, or "latest" for Latest. An expiry has the name
+// "delete", like a delete.
 func (k ChangeKind) String() string {
 	switch k {
 	case Create:
@@ -54,8 +55,8 @@ func (ch *Change) AppendJSON(dst []byte) []byte {
 	return ch.AppendSeparately(dst)
 }
 
-// AppendSeparately appends the change as an object with current, previous and metadata in both modes, for
-// clients that ask for this form.
+// AppendSeparately appends the change as an object with the members current, previous and metadata, for
+// clients that ask for this form. The feed of latest versions and that of all versions both use it.
 func (ch *Change) AppendSeparately(dst []byte) []byte {
 	dst = append(dst, `{"current":`...)
 	if ch.gone() {
@@ -187,8 +188,8 @@ func showsPrevious(spec *definition.ContainerSpec, kind uint8) bool {
 	return !given || mode&definition.PreviousOfDelete != 0
 }
 
-// imageItem converts i, one of the two versions of an item in the feed entry v, to an Item of the container
-// of.
+// imageItem converts i, one of the two versions of an item that the feed entry v contains (the current and
+// the previous one), to an Item. The parameter of provides the state of the Item's container.
 func imageItem(of value.ContainerStateProvider, v *layout.AllVersionsFeedEntry,
 	i layout.PreviousImage) value.Item {
 	head := layout.ItemHeader{Range: i.Range, Sequence: i.Sequence, EPK: bytes.Clone(v.EPK)}

@@ -44,7 +44,8 @@ const (
 	// HeaderFixed is the length of a header without the EPK and the base, in bytes.
 	HeaderFixed = 37
 
-	// Flags of an ItemHeader, one bit each.
+	// itemAnnounced and the following constants are the flags of an ItemHeader, one bit each. itemAnnounced
+	// means that the expiry of the item is already in the log of expiries.
 	itemAnnounced = 1
 	itemRenamed   = 2
 	itemEnded     = 4 // version 2: the base is the second in which the item had expired

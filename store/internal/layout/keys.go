@@ -122,14 +122,16 @@ func AppendScopeKey(dst, scope []byte, family byte, n uint64) []byte {
 	return binary.BigEndian.AppendUint64(append(append(dst, scope...), family), n)
 }
 
-// AppendSequenceKey appends a key of one of the families f, v and e: the key prefix scope of a partition
-// range, the family's letter, a sequence.
+// AppendSequenceKey appends a key of the latest-version feed (family f), the feed of all versions (v) or the
+// log of expiries (e). It consists of scope, which is the key prefix of a partition range, the family's
+// letter and the sequence n.
 func AppendSequenceKey(dst, scope []byte, family byte, n WriteSequence) []byte {
 	return AppendScopeKey(dst, scope, family, uint64(n))
 }
 
-// AppendTimeKey appends a key of one of the families w and x: the key prefix scope of a partition range, the
-// family's letter, a second, a rid.
+// AppendTimeKey appends a key of the index of expiry: in family w items are ordered by the second of their
+// last write, in family x by the second of their deadline. The key consists of scope, which is the key prefix
+// of a partition range, the family's letter, the second and the item's rid.
 func AppendTimeKey(dst, scope []byte, family byte, second int64, rid uint64) []byte {
 	return host.AppendEntry(append(append(dst, scope...), family),
 		host.DeadlineIndexEntry{At: second, ID: rid})
@@ -164,8 +166,8 @@ func LeasedKey(scope []byte) []byte {
 // UsedKey returns the key under which the time of the last use of a container is stored.
 func UsedKey(cid uint32) []byte { return append(AppendCID(make([]byte, 0, CIDLen+1), cid), FamilyUsed) }
 
-// ConfirmedKey returns the key under which a container stores up to which position in its log of expiries
-// the endpoint of a webhook has confirmed the events.
+// ConfirmedKey returns the key of a stored position in a container's log of expiries: the one up to which the
+// given webhook has confirmed the events.
 func ConfirmedKey(cid uint32, webhook string) []byte {
 	return AppendEscapedString(append(AppendCID(nil, cid), FamilyConfirmed), webhook)
 }
@@ -244,7 +246,8 @@ func ContainerFamily(cid uint32, family byte) engine.Range {
 // Number encodes a value that is a single number: a rid, an LSN or a second.
 func Number(rid uint64) []byte { return binary.BigEndian.AppendUint64(nil, rid) }
 
-// NumberOf decodes a Number; ok is false if value is not one.
+// NumberOf decodes a stored number of 8 bytes, big-endian, which Number has encoded. ok is false if value has
+// another length.
 func NumberOf(value []byte) (uint64, bool) {
 	if len(value) != RIDLen {
 		return 0, false

@@ -56,8 +56,8 @@ func AllScopes(cid uint32) engine.Range {
 	return rg
 }
 
-// PointsBetween returns the key range of a container's point keys with an effective partition key in [low,
-// high). An empty high means no upper bound.
+// PointsBetween returns the range of the point keys (the keys that a point read looks up first) of a
+// container's items whose effective partition key is in [low, high). An empty high means no upper bound.
 func PointsBetween(cid uint32, low, high []byte) engine.Range {
 	rg := ContainerFamily(cid, FamilyPoint)
 	bound := func(epk []byte) []byte {
@@ -85,8 +85,8 @@ func TombstoneName(epk, pk []byte) string {
 	return string(append(jsondoc.AppendEscaped(make([]byte, 0, len(epk)+len(pk)+4), epk), pk...))
 }
 
-// KeyTombstone returns the name of the deleted partition key whose tombstone (the record of the deletion)
-// has the given key: the key without the container id and the family. See TombstoneName.
+// KeyTombstone returns the name of a deleted partition key, from the key of its tombstone (the record of the
+// deletion). The name, which TombstoneName builds, is that key without the container id and the family.
 func KeyTombstone(key []byte) string { return string(key[CIDLen+1:]) }
 
 // TombstonePostings returns the prefix of the index keys (family k) of the items of a partition key, which is

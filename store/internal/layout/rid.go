@@ -36,7 +36,8 @@ func ItemRID(number uint16, born WriteSequence) uint64 {
 // RIDRange returns the number of the partition range in which an item was created.
 func RIDRange(rid uint64) uint16 { return uint16(rid >> SequenceBits) }
 
-// RIDCreated returns the sequence with which an item was created.
+// RIDCreated returns the write sequence (LSN and position in the transaction) of the write that created the
+// item with a rid.
 func RIDCreated(rid uint64) WriteSequence { return WriteSequence(rid & (1<<SequenceBits - 1)) }
 
 // RIDText returns the text of a rid as sent on the wire.
@@ -111,7 +112,9 @@ func ETagText(incarnation uint32, slot uint16, number uint64) string {
 	return string(b[:])
 }
 
-// ETagBytes returns the etag of a version as an array, so that no string is allocated: see ETagText.
+// ETagBytes returns the etag of a version as an array, quotes included, so that no string is allocated. The
+// etag is built from the container's incarnation, the number of the range in slot, and a number of 48 bits
+// (for an item its sequence).
 func ETagBytes(incarnation uint32, slot uint16, number uint64) (b [38]byte) {
 	var raw [8]byte
 	b[0], b[37] = '"', '"'

@@ -160,11 +160,11 @@ func (v *AllVersionsFeedEntry) WrittenAt() int64 {
 //
 //	 0             8
 //	+-------------+------------------------------------------+
-//	| expired at  | the item: as a version of Expired        |
+//	| expired at  | the item, as an AllVersionsFeedEntry     |
 //	+-------------+------------------------------------------+
 //
-// A floor, the entry that stands for all older ones that were removed, is stored the same way, with a
-// version of kind Floor.
+// The item is encoded like an entry of kind Expired in the feed of all versions. A floor, the entry that
+// stands for all older ones that were removed, is stored in the same form, with the kind Floor.
 type ExpiryLogEntry struct {
 	At int64 // the second from which on the item was expired
 	AllVersionsFeedEntry

@@ -15,7 +15,8 @@ const (
 	// PositionBits is the number of bits of a WriteSequence that hold the position of the write among
 	// those of its transaction.
 	PositionBits = 8
-	// SequenceBits is the number of bits of a sequence, which is all that a rid has room for.
+	// SequenceBits is the number of bits of a WriteSequence, the LSN and the position of a write. A rid has
+	// no room for more.
 	SequenceBits = 48
 
 	// This constant proves that every LSN of the engine fits into a sequence: otherwise it would be

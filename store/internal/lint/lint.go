@@ -53,7 +53,9 @@ func Life(def ttl.Seconds, item *view.DecodedItem, basis *view.TTLStartProperty,
 	return found
 }
 
-// lintBase checks v, the value at the container's ttlPropertyPath.
+// lintBase returns the lint rule that v breaks, or 0. v is the value of a document at the container's
+// ttlPropertyPath, which must be a number of seconds since 1970: it may be missing, of another type, or in
+// milliseconds.
 func lintBase(v jsondoc.Value) definition.BrokenLintRules {
 	switch {
 	case v.Kind() == jsondoc.Undefined:

@@ -79,7 +79,7 @@ func (t *EntryIterator) Seek(key []byte) bool {
 	return t.it.SeekGE(t.key)
 }
 
-// Next moves to the next entry.
+// Next moves to the next index entry and reports whether there is one.
 func (t *EntryIterator) Next() bool { return t.it.Next() }
 
 // Key returns the key of the current entry without the key prefix of the partition range.

@@ -37,7 +37,7 @@ type compiledFunction struct {
 	err      error // error of the last call
 }
 
-// Functions returns the functions for one run of a query.
+// Functions returns the user defined functions of the container, for one run of a query.
 func (x *ScriptRunner) Functions(ctx context.Context) *QueryUDFRuntime {
 	return &QueryUDFRuntime{run: x, ctx: ctx}
 }

@@ -22,8 +22,8 @@ const (
 	longSharePercent = 80
 )
 
-// maxViolators is the maximum number of scripts whose violations are recorded. When it is reached, all
-// counts are dropped, to bound the memory.
+// maxViolators is the maximum number of scripts of a container for which violations of the time and memory
+// limits are counted. When it is reached, all counts are dropped, to bound the memory.
 const maxViolators = 1000
 
 // scriptVersion identifies a script and, by the etag, its version.
@@ -35,13 +35,15 @@ type LimitViolationCounters struct {
 	of map[string]scriptLimitViolationCount // keyed by rid
 }
 
-// scriptLimitViolationCount is the violation count of a version of a script.
+// scriptLimitViolationCount counts how often one version of a script, which is identified by its etag, has
+// exceeded its limits.
 type scriptLimitViolationCount struct {
 	etag  string
 	count int
 }
 
-// admit returns CodeForbidden if the version of a script is blocked.
+// admit returns an error with CodeForbidden if this version of a script is blocked because it has exceeded
+// its limits too often. limit is the name of the limit for the error's text.
 func (o *LimitViolationCounters) admit(v scriptVersion, limit string) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -52,8 +54,9 @@ func (o *LimitViolationCounters) admit(v scriptVersion, limit string) error {
 	return nil
 }
 
-// note records how a run of a version of a script ended. took is its duration and limit its time limit; a
-// limit of 0 means script.DefaultTime.
+// note counts violations of limits by a run of a script version, which ended with err after the time took:
+// two if it was stopped because of its time or memory, one if it has used most of its time limit. A run
+// without a violation sets the count to 0. A limit of 0 means script.DefaultTime.
 func (o *LimitViolationCounters) note(v scriptVersion, took, limit time.Duration, err error) {
 	if v.etag == "" {
 		return // built-in scripts are not counted: nobody could replace them to unblock them

@@ -53,7 +53,8 @@ func (f *ContainerNameHistory) spansFor(def *definition.PartitionKeyDefinition,
 	})
 }
 
-// Add adds a container that is being dropped, with all ids that its ranges ever had.
+// Add records a container that is being dropped: its rid, its partition key definition, and the ids that its
+// partition ranges and their split ancestors had. Only the latest dropped containers of a name are kept.
 func (f *ContainerNameHistory) Add(rid string, def *definition.PartitionKeyDefinition,
 	rec *Container) (err error) {
 	gone := FormerContainer{RID: rid, Key: *def}
@@ -135,7 +136,8 @@ func layoutOf(def *definition.PartitionKeyDefinition, ranges []Range) (string, e
 	return hex.EncodeToString(sum[:16]), err
 }
 
-// renumber gives the ranges of rec consecutive ids that begin with first, and removes their parents.
+// renumber gives the ranges of rec consecutive ids that begin with first, and removes the ids of their
+// parents, the ranges from which they were split.
 func (rec *Container) renumber(first int) {
 	rec.Ranges = slices.Clone(rec.Ranges)
 	for i := range rec.Ranges {

@@ -110,7 +110,8 @@ type RangeSplit struct {
 	From  uint16 `json:"from"`  // the number of the range that is split
 	Lower uint16 `json:"lower"` // the number of the lower half
 	To    uint16 `json:"to"`    // the number of the upper half
-	// LSN is the catalog LSN at the start of the split. It distinguishes splits that use the same numbers.
+	// LSN is the catalog LSN at the start of the split. It distinguishes splits that use the same range
+	// numbers.
 	LSN uint64 `json:"lsn,omitempty"`
 	// Owner is the id of the server that makes the split; empty if no other server can have the data open.
 	// Another server undoes the split when the owner has ended.
@@ -160,10 +161,11 @@ func (o *Offer) CheckChange(t definition.Throughput, migrate bool) error {
 	return nil
 }
 
-// Target returns the number of ranges that an offer's container should get if its throughput becomes t. For
-// a higher throughput it returns one range per 10,000 RU/s, or the former target if that is higher. For a
-// lower throughput it returns 0, which cancels splits that have not begun. For a database's shared
-// throughput Target returns 0, because its containers always have one range.
+// Target returns the number of partition ranges that an offer's container should get if its throughput
+// changes to t. For a higher throughput that is one range per 10,000 RU/s, up to layout.MaxRanges, but not
+// less than the former target. For the same throughput it is the former target. For a lower throughput Target
+// returns 0, which cancels splits that have not begun. For a database's shared throughput it also returns 0,
+// because its containers always have one range.
 func (o *Offer) Target(t definition.Throughput) int {
 	was, is := o.Asked.Most(), t.Most()
 	switch {

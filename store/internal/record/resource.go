@@ -41,8 +41,8 @@ const (
 	KindFunction                            // of a container: a user defined function
 )
 
-// OwnerAndKind identifies all small resources of one kind that belong to one owner: the users of a
-// database, for example. Names are unique within a family.
+// OwnerAndKind identifies all small resources of one kind that belong to one owner: the users of a database,
+// for example. Such a set is called a family; names are unique within it.
 type OwnerAndKind struct {
 	Kind  ResourceKind
 	Owner uint32
@@ -87,8 +87,8 @@ func (rec *SmallResource) Created() int64 {
 	return rec.TS
 }
 
-// Below returns the families of resources that belong to the resource rec of this family and are deleted with
-// it: the permissions of a user.
+// Below returns the sets of resources that belong to the resource rec and are deleted with it: the
+// permissions of a user. rec is one of the resources that f stands for.
 func (f OwnerAndKind) Below(rec *SmallResource) []OwnerAndKind {
 	if f.Kind == KindUser {
 		return []OwnerAndKind{{KindPermission, rec.Num}}
@@ -119,7 +119,7 @@ func (s *OwnedResourcesOfKind) Set(old, rec *SmallResource) {
 	s.Names[rec.ID] = rec
 }
 
-// Remove removes rec.
+// Remove removes the resource rec from the list and from the index of names.
 func (s *OwnedResourcesOfKind) Remove(rec *SmallResource) {
 	if i, found := s.Index(rec.Num); found {
 		s.List = slices.Delete(s.List, i, i+1)
@@ -133,7 +133,8 @@ func ParseKey(k ResourceKind, key []byte) (OwnerAndKind, string, error) {
 	return OwnerAndKind{k, layout.CatalogParent(key)}, id, err
 }
 
-// OwnerKind returns the letter of the catalog records of the family's owners.
+// OwnerKind returns the letter of the catalog records of the owners of such resources: databases for users
+// and encryption keys, users for permissions, and containers for scripts.
 func (f OwnerAndKind) OwnerKind() byte {
 	switch f.Kind {
 	case KindUser, KindEncryptionKey:

@@ -6,7 +6,8 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/record"
 )
 
-// Put writes a record in place of old. old is nil for a new record and may have another id.
+// Put writes the record rec of a resource in place of its old record. old is nil for a new resource. If the
+// id has changed, Put deletes the key of the old id.
 func Put(t engine.Txn, f record.OwnerAndKind, old, rec *record.SmallResource) {
 	if old != nil && old.ID != rec.ID {
 		t.Delete(f.Key(old.ID))

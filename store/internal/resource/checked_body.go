@@ -47,8 +47,8 @@ func (r ChildResources) draft(ctx context.Context, body []byte) (checkedBody, er
 	return d, err
 }
 
-// requiredMembers are the required properties of each kind. A name that ends with {} stands for an object;
-// the others are strings.
+// requiredMembers are the required properties of each kind of small resource. A name that ends with {} stands
+// for an object; the others are strings.
 var requiredMembers = [...][]string{
 	record.KindUser:            {"id"},
 	record.KindPermission:      {"id", "permissionMode", "resource"},

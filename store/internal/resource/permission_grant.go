@@ -128,8 +128,9 @@ func (g *PermissionGrant) byRID(parts []string) error {
 	return nil
 }
 
-// byName sets the grant from a link of names, split into its parts. Clients write ids into links either plain
-// or escaped.
+// byName sets the grant from a resource link that consists of names, such as "dbs/d/colls/c", whose parts are
+// parts. It looks the names up and fails if one does not exist. Names may be escaped or not, since clients
+// write both.
 func (g *PermissionGrant) byName(ctx context.Context, names PermissionNameResolver, parts []string) error {
 	database, err := tryEscaped(parts[1],
 		func(id string) (string, error) { return id, names.HasDatabase(id) })

@@ -119,9 +119,8 @@ func (r ChildResources) Permissions(user string) (ChildResources, error) {
 	return Of(r.in, record.KindPermission, u.Num, of), nil
 }
 
-// find returns the record of the resource with an id, or nil if there is none. The caller holds the lock
-// that serializes changes of the catalog (Lock), or the mutex of the catalog in memory (Guard), at least for
-// reading.
+// find returns the record of the resource with an id, or nil if there is none. The caller holds, at least for
+// reading, the lock that serializes changes of the catalog or the one that guards the catalog in memory.
 func (r ChildResources) find(id string) *record.SmallResource {
 	return r.in.Resources().Find(r.family, id)
 }

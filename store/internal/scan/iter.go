@@ -39,8 +39,8 @@ func (d *DocumentIterator) Row() *Row { return &d.row }
 // the item is deleted, has expired, or belongs to another partition. If it returns false, the iteration ends.
 func (d *DocumentIterator) Skip(on func(rid uint64) bool) { d.skip = on }
 
-// passes reports whether the iteration continues after an item that is not a document of the scope, because
-// the function set by Skip has agreed.
+// passes reports whether the iteration continues after the item rid, which has no live document in the scope
+// of the scan. The function set by Skip decides; without one it always continues.
 func (d *DocumentIterator) passes(rid uint64) bool { return d.skip == nil || d.skip(rid) }
 
 // Next moves to the next document of the scope. It returns false at the end or after an error.

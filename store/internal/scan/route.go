@@ -135,8 +135,8 @@ func overlaps(s *view.PartitionRange, over []query.SourceKeyRange) bool {
 	return false
 }
 
-// firstOver returns the first range after the range behind that overlaps one of the spans, or nil if there
-// is none. If behind is nil, it starts with the first range.
+// firstOver returns the first partition range that begins after the range behind and overlaps one of the key
+// spans in over, or nil if there is none. A nil behind means that the search starts at the first range.
 func firstOver(state *view.ContainerState, over []query.SourceKeyRange,
 	behind *view.PartitionRange) *view.PartitionRange {
 	for i := range state.Ranges {
@@ -179,8 +179,9 @@ func (l PageRangeSegment) NextToken(state *view.ContainerState, token string,
 	return string(text), err
 }
 
-// SpansOver returns the spans of effective partition keys that a scope reads range by range. It returns
-// none if the scope names one range or one full partition key, or contains no range.
+// SpansOver returns the spans of effective partition keys that a list or query in the scope s must read, if
+// it may have to read several ranges. It returns none if the scope names one range or one full partition key,
+// or contains no range.
 func SpansOver(state *view.ContainerState, s value.PartitionScope) ([]query.SourceKeyRange, error) {
 	if s.Range != "" {
 		return nil, nil
@@ -195,8 +196,8 @@ func SpansOver(state *view.ContainerState, s value.PartitionScope) ([]query.Sour
 	return []query.SourceKeyRange{{From: sp.Min, To: sp.Max}}, nil
 }
 
-// SpansOfKeys returns the spans of partition keys. The span of a prefix of a hierarchical key includes
-// all keys that begin with it.
+// SpansOfKeys returns, for each partition key, the interval of effective partition keys (hashes) that it
+// covers. The interval of a prefix of a hierarchical key includes all keys that begin with it.
 func SpansOfKeys(def *definition.PartitionKeyDefinition,
 	keys []definition.PartitionKey) []query.SourceKeyRange {
 	spans := make([]query.SourceKeyRange, len(keys))

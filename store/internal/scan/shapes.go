@@ -27,8 +27,8 @@ func (s *Source) Lacking(path index.Path, from uint64, reverse bool) (query.Post
 	return posting.Merge(s.Reader, prefixes, from, reverse), true
 }
 
-// shapesWithout returns the names of the shapes (sets of document paths) that do not have a path, and the
-// common name of all shapes without a record.
+// shapesWithout returns the names of the shapes (sets of document paths) that do not have a path. The last
+// name is index.Unlisted, the common name of all shapes that have no record.
 func (s *Source) shapesWithout(path index.Path) (names [][]byte, err error) {
 	prefix := layout.ScopePrefix(s.Range.Scope, index.ShapeRecordKey(nil))
 	it := s.Reader.Scan(engine.Prefix(prefix), false)

@@ -281,8 +281,8 @@ func (s *Source) Find(rid uint64) (query.Document, bool, error) {
 // Source it returns only documents in the scope, the part of the container that a query or list reads.
 func (s *Source) Scan(after uint64) query.DocumentIterator { return s.Documents(after) }
 
-// Documents returns an iterator over the documents of the scope that follow a rid, like Scan, but as a
-// *Documents, for the lists and feeds of the store.
+// Documents returns an iterator over the documents of the scope whose rids are greater than after, like Scan.
+// It returns the concrete type *DocumentIterator, for the lists and feeds of the store.
 func (s *Source) Documents(after uint64) *DocumentIterator {
 	d := &DocumentIterator{s: s}
 	if after == math.MaxUint64 {

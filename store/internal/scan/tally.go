@@ -46,8 +46,8 @@ func (s *Source) tallyVersion() (v work.IndexEntryCountVersion, ok bool) {
 	return s.version, s.tallied == tallyKnown
 }
 
-// entryCountVersionLookupState says whether the version under which a Source may cache numbers of index keys
-// has been determined, and if so, whether there is one.
+// entryCountVersionLookupState says what a Source knows about the version of its data under which it can
+// cache counts of index entries: not determined yet, none, or known.
 type entryCountVersionLookupState uint8
 
 const (

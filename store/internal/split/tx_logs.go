@@ -8,10 +8,11 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
-// splitLogs are the families (kinds of keys) of a range whose keys are ordered by sequence alone: its feed
-// of all versions and its log of expiries. In a split, each entry goes to the half of its partition key.
-// Entries are appended at the end and never change. They are removed from the front; the first entry then
-// may become a floor, which stands for the removed ones.
+// splitLogs are the families (kinds of keys) of a partition range whose keys are ordered by write sequence
+// alone: its feed of all versions and its log of expiries. epk returns the effective partition key of an
+// entry; a split copies the entry to the new range that contains this key. Entries are appended at the end,
+// never change, and are removed from the front. The first entry may be a floor, which stands for all removed
+// ones.
 var splitLogs = [...]struct {
 	family byte
 	epk    func(value []byte) ([]byte, error)
@@ -62,8 +63,9 @@ func (m *RangeCopier) copyLog(r engine.Reader, i int, room *int) (left uint64, e
 	return left, err
 }
 
-// freeLog removes from both halves the copies of those log entries that the range itself has removed since:
-// the ones before first, the first entry of its log, or all if first is 0 (the log is empty).
+// freeLog deletes, during a split of a range, the copies of log entries that the range itself has removed
+// since they were copied. It deletes them in both halves (the new ranges). first is the first entry of the
+// range's log; 0 means that the log is empty, and all copies are deleted.
 func (m *RangeCopier) freeLog(at *logCopyProgress, family byte, first layout.WriteSequence) {
 	if at.first != first && at.first != 0 {
 		for i := range m.Halves {

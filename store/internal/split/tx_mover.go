@@ -34,7 +34,8 @@ type RangeCopier struct {
 	bytes int
 }
 
-// CopiedItemIndexAndTTLPolicy determines the index entries and the times to live of the copies.
+// CopiedItemIndexAndTTLPolicy determines the index entries and the times to live of the items that a split
+// copies to the two new partition ranges.
 type CopiedItemIndexAndTTLPolicy struct {
 	Terms *index.Indexer
 	Lives view.LifetimeRules // the lives of the items in the halves
@@ -50,12 +51,13 @@ type HalfRange struct {
 // DocumentShapeHash identifies a shape, the set of paths of a document, by its hash.
 type DocumentShapeHash = [index.ShapeSize]byte
 
-// Container is the container whose range is split.
+// Container is the container whose range is split, with the operations that the copying of the range needs.
 type Container interface {
 	View(ctx context.Context, fn func(engine.Reader) error) error
-	// Write runs fn as one transaction in scopes. It holds the gate shared; if alone is true, the caller
-	// holds it exclusively. It returns ErrReindexed if the IndexRound of the container is no longer round.
-	// It fails if the split has been undone or the container has been dropped.
+	// Write runs fn in one transaction over scopes (key prefixes). Unless alone is set, it holds the
+	// container's gate (its lock) shared meanwhile, and fails with ErrReindexed if the indexing policy has
+	// changed, that is, if the container's IndexRound is no longer round. If alone is set, the caller holds
+	// the gate exclusively. Write also fails if the split has been undone or the container has been dropped.
 	Write(ctx context.Context, round uint32, alone bool, scopes [][]byte, fn func(engine.Txn)) error
 	Horizon(scope []byte) uint64
 }
@@ -96,8 +98,8 @@ func NewRangeCopier(c Container, keys *view.ItemKeyBuilder, from *view.Partition
 	return m
 }
 
-// Round returns the number of the indexing policy by which the copies are indexed:
-// record.Container.IndexRound.
+// Round returns the number of the indexing policy by which the copied items are indexed. Each change of the
+// container's policy raises the number, which is stored in its record as IndexRound.
 func (m *RangeCopier) Round() uint32 { return m.policy.Round }
 
 // begin sets the indexing policy by which the copies are indexed, and resets the progress of copying the
@@ -110,7 +112,8 @@ func (m *RangeCopier) begin(p CopiedItemIndexAndTTLPolicy) {
 	}
 }
 
-// Restart deletes the copies and begins again with another policy.
+// Restart deletes what was copied to the two halves of the range, and begins the copy again. From then on the
+// items are copied with another indexing policy or other rules of their times to live, which p describes.
 func (m *RangeCopier) Restart(ctx context.Context, p CopiedItemIndexAndTTLPolicy) error {
 	m.begin(p)
 	m.batch, m.bytes = m.batch[:0], 0
@@ -134,9 +137,9 @@ func (m *RangeCopier) removeAll(r engine.Range) {
 	m.batch = append(m.batch, keyWrite{KeyValue: view.KeyValue{Key: r.Start}, deleted: true, below: r.End})
 }
 
-// flush writes the batch in order, in as many transactions as needed, without waiting for the disk: the
-// switch to the halves waits for all of it. Each transaction takes the container's gate (its lock) by itself,
-// so that a drop or a change of the container happens before it or after it.
+// flush writes the batch in order, in as many transactions as needed. It does not wait for the disk, because
+// the last step of the split waits for all writes. Each transaction takes the container's gate (its lock)
+// separately, so a drop or a change of the container can happen between two of them.
 func (m *RangeCopier) flush(ctx context.Context) error {
 	for rest := m.batch; len(rest) > 0; {
 		n, size := 0, 0
@@ -327,7 +330,8 @@ func (m *RangeCopier) copyItemAgain(r engine.Reader, rid uint64) error {
 	return m.copyItem(r, rid, v)
 }
 
-// forget removes the copy of an item from a half.
+// forget removes the copy of the item rid, with its keys, from one of the two new ranges of a split. scope is
+// the key prefix of that range. It does nothing if there is no copy.
 func (m *RangeCopier) forget(r engine.Reader, scope []byte, rid uint64) error {
 	key := layout.AppendScopeKey(nil, scope, layout.FamilyItem, rid)
 	v, err := r.Get(key)

@@ -47,8 +47,9 @@ type latestExpirySearch struct {
 	died  int64
 }
 
-// walk checks the items with entries in one family of the index of expiry (w or x) whose second is at most
-// cutoff. An item may have expired much later than by its entry, because of a lease.
+// walk checks the items that have an entry at or before the second cutoff in one of the two expiry indexes.
+// family is the key letter of the index: w for items without a ttl of their own, x for items with one. An
+// item may have expired much later than its entry says, because of a lease.
 func (w *latestExpirySearch) walk(ctx context.Context, r engine.Reader, scope []byte, family byte,
 	cutoff int64) error {
 	prefix := layout.TimePrefix(scope, family)

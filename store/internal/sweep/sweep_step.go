@@ -74,8 +74,9 @@ type keyFamilySweepStep struct {
 	host.SweepPassStep
 }
 
-// NewStep returns a SweepStep over the partition range with the given engine scope. It continues at the
-// positions in at.
+// NewStep returns a SweepStep over the partition range with the given engine scope, which finds at most limit
+// candidates for expiry. p is the container's expiry policy, and now the current second. The step continues
+// at the positions in at.
 func NewStep(p *ttl.Policy, scope []byte, at *ExpiryPassPositions, now int64, limit int) SweepStep {
 	inherit, due := p.Cutoffs(now)
 	step := func(family byte, pass *host.SweepPassPosition, cutoff int64) keyFamilySweepStep {
@@ -184,9 +185,10 @@ func (l *SweepStep) NextExpiry(r engine.Reader) error {
 	return nil
 }
 
-// ExpiredAt returns the second in which the item of an entry in the index of expiry (family w or x) expired,
-// computed from the entry's key. The item may have expired later, because of a lease or of an earlier policy
-// (a floor: see package ttl). The result never decreases from one entry to the next.
+// ExpiredAt returns the second in which an item expired by the policy p, computed only from the item's key in
+// the expiry index: the key family (x for items with a ttl of their own, w for the others) and the second in
+// the key. The item may have expired later, since a lease (a suspension of its expiry) and earlier policies
+// are not considered. The result never decreases from one entry of a family to the next.
 func ExpiredAt(p *ttl.Policy, family byte, second int64) int64 {
 	at, _ := p.ExpiresAt(view.KeyLife(family, second))
 	return at

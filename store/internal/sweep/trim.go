@@ -28,9 +28,9 @@ type LogEntriesToTrim struct {
 	Next int64                // the second at which there will be more to delete
 }
 
-// OldEntries reads the oldest entries of a range's log. family is the log of versions or of expiries, window
-// its retention in seconds. decode decodes an entry of that log; of its result only the kind and the time are
-// used.
+// OldEntries finds the entries at the beginning of a range's log that are old enough to be deleted, up to the
+// limits of one step. family is the log of versions or of expiries, window its retention in seconds, and now
+// the current second. decode decodes an entry of that log; of its result only the kind and the time are used.
 func OldEntries(ctx context.Context, e engine.Engine, scope []byte, family byte, window, now int64,
 	decode func(value []byte) (layout.AllVersionsFeedEntry, error)) (LogEntriesToTrim, error) {
 	out := LogEntriesToTrim{Next: view.Never}

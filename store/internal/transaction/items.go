@@ -124,7 +124,8 @@ func CheckIfNoneMatch(condition string, it value.Item) error {
 	return nil
 }
 
-// date sets the _ts of an imported item; put sets that of all others.
+// date sets the _ts of an item that p imports, to the time that the options of the import determine. For
+// other operations it does nothing: their items get the time of the write.
 func (t *Tx) date(p *PreparedOperation) (err error) {
 	if o := p.options.Import; o != nil {
 		p.Item.dated = true
@@ -158,8 +159,9 @@ func (t *Tx) lowerTTL(item *StoredItem) {
 	item.terms = nil
 }
 
-// Together returns the location of the first operation's item, extended by the point keys of the other
-// items. A transaction at this location reads all these keys ahead.
+// Together returns the key with which a transaction over all the operations begins: the key of the first
+// operation's item, with the point keys of the other items in Others. The transaction then reads all these
+// keys ahead.
 func Together(list []*PreparedOperation) EncodedItemKey {
 	at := list[0].EncodedItemKey
 	for _, p := range list[1:] {

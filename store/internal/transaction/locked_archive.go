@@ -49,7 +49,8 @@ import (
 // That purge moves the expired document as well. The write's transaction has the scope of its own range
 // only, so the transaction is rolled back, the expired document is moved, and the write is repeated.
 
-// LockedContainerAndArchive is a container and its archive, while the gates (locks) of both are held.
+// LockedContainerAndArchive is a container and its archive (the container to which its expired items are
+// moved), while the caller holds the locks of both.
 type LockedContainerAndArchive struct {
 	From    *Container
 	Name    string // of the container

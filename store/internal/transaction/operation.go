@@ -92,9 +92,10 @@ func (c *Container) Address(st *container.State, pk definition.PartitionKey,
 	return p, err
 }
 
-// replacement prepares a replace. Its document may give the item another id, but not another partition. If
-// the document is refused, Apply returns the error, since the error for an absent item takes precedence. If
-// there is no valid partition key, the item cannot be looked up, and replacement returns the error itself.
+// replacement prepares a replace of the item op.ID. The document may give the item another id, but not
+// another partition key. If the document is invalid, the error is kept for Tx.Apply, since the error for a
+// missing item takes precedence. If there is no valid partition key, the item cannot be looked up, and
+// replacement returns the error itself.
 func (c *Container) replacement(st *container.State, now int64, pk definition.PartitionKey,
 	op value.ItemOperation) (*PreparedOperation, error) {
 	if op.ID == "" {

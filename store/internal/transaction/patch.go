@@ -70,8 +70,9 @@ func (c *Container) checkPatched(ops jsondoc.Patch) error {
 	return nil
 }
 
-// patch creates a new version of the live item. The new version passes the same checks as any other
-// document.
+// patch applies a prepared patch to a live item, if its condition holds for the item, and writes the result
+// as a new version. The new version passes the same checks as any other document. patch returns the item as
+// it was before.
 func (t *Tx) patch(p *PreparedOperation) (old *StoredItem, err error) {
 	if old, err = t.target(p); err != nil {
 		return nil, err
@@ -99,8 +100,8 @@ type PatchConditionResult struct {
 	Err error // nil: the condition holds
 }
 
-// maxHolding is the maximum time for all conditions that a transaction evaluates, because other writes of
-// the range wait for it.
+// maxHolding is the time limit for evaluating all patch conditions of one transaction. Other writes of the
+// partition range wait during that time.
 const maxHolding = 250 * time.Millisecond
 
 // TooSlow returns the error for a patch whose condition takes too long to evaluate, with CodeBadRequest.

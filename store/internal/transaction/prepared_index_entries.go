@@ -53,7 +53,7 @@ func (t *Tx) termsToDelete(item *StoredItem) ([]index.Entry, error) {
 	return sortTerms(all), nil
 }
 
-// termsBy appends the index entries of an item by the indexer x.
+// termsBy appends the index entries that the indexer x makes of an item.
 func (t *Tx) termsBy(dst []index.Entry, x *index.Indexer, item *StoredItem) ([]index.Entry, error) {
 	n := len(dst)
 	dst = view.AppendTerms(dst, x, t.Range.Scope, &item.DecodedItem)

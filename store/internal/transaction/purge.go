@@ -148,7 +148,8 @@ func (t *Tx) RaiseFloor(seq layout.WriteSequence) error {
 	return nil
 }
 
-// touch records an item that has changed, if the range is being split: see split.WrittenRIDs.
+// touch records the rid of an item that the transaction has changed, if the range is being split. After the
+// commit the split copies these items again: see split.ConcurrentlyWrittenRIDs.
 func (t *Tx) touch(item *StoredItem) {
 	if t.noted != nil {
 		t.touched = append(t.touched, item.RID)

@@ -6,11 +6,11 @@ import "sync"
 // zero TransactionPool is ready to use. It is safe for concurrent use.
 type TransactionPool struct{ free sync.Pool }
 
-// maxKept is the maximum capacity, in bytes of a value and in number of keys, that a transaction in the
-// pool keeps.
+// maxKept is the maximum capacity of each buffer that a transaction in the pool keeps: in bytes for the
+// buffer of a value, in elements for a list of keys.
 const maxKept = 16 << 10
 
-// Get returns a transaction that has not begun. Unless it panics, the caller passes it to Put.
+// Get returns a transaction that has not begun. The caller gives it back by Put; it need not if it panics.
 func (p *TransactionPool) Get() *Tx {
 	if t, ok := p.free.Get().(*Tx); ok {
 		return t

@@ -63,7 +63,9 @@ type StoredItem struct {
 	dated bool                  // put keeps its _ts
 }
 
-// Begin begins the transaction in second now. st is the current state of the container.
+// Begin begins a transaction on the items of the partition range s of a container. txn is the engine's
+// transaction, st the current state of the container, and now the time of the container's clock in seconds
+// since 1970.
 func (t *Tx) Begin(txn engine.Txn, c *Container, st *container.State, s *container.Partition, now int64) {
 	*t = Tx{Txn: txn, Container: c, State: st, Range: s, Now: now, keeps: st.Retention() > 0,
 		wipe: s.Shapes.Wipe(), feed: t.feed[:0], history: t.history[:0], changed: t.changed[:0],
@@ -85,7 +87,8 @@ func (t *Tx) set(fresh bool, key, value []byte) {
 	t.Set(key, value)
 }
 
-// take allocates the sequence of the next write. The first call also allocates the transaction's LSN.
+// take returns the write sequence (LSN and position in the transaction) for the next write. It takes an LSN
+// for the first write, and another one when the positions of the last LSN are used up.
 func (t *Tx) take() layout.WriteSequence {
 	next, ok := t.last.Next()
 	if t.last == 0 || !ok {
@@ -200,8 +203,8 @@ func (t *Tx) put(old, item *StoredItem) error {
 	return nil
 }
 
-// putTerms writes the index entries of a new version of an item, and deletes those that only the old
-// version had.
+// putTerms writes the index entries of a new version of an item, and deletes those that only the old version
+// had. fresh means that none of the new keys is stored yet.
 func (t *Tx) putTerms(old, item *StoredItem, fresh bool) error {
 	after, err := t.termsOf(item)
 	if err != nil {
@@ -219,10 +222,10 @@ func (t *Tx) putTerms(old, item *StoredItem, fresh bool) error {
 	return nil
 }
 
-// diffTerms deletes those old index entries of an item that are not among the new ones, and sets the new
-// ones. Both lists are in the order of their keys. complete means that all entries of before are known to
-// be stored, so that an entry which is also in after need not be written. fresh means that none of the new
-// keys is stored yet: see set.
+// diffTerms replaces the index entries before of an item by the entries after: it deletes the keys that only
+// before contains, and sets the others. Both lists are in the order of their keys. If complete is set, all
+// entries in before are known to be stored, so entries that do not change are not written again. fresh means
+// that none of the keys in after is stored yet.
 func (t *Tx) diffTerms(before, after []index.Entry, complete, fresh bool) {
 	for len(before) > 0 || len(after) > 0 {
 		c := -1
@@ -301,8 +304,9 @@ func (t *Tx) purge(ghost *StoredItem) error {
 	return nil
 }
 
-// recordPurge adds the purge of an expired item to the logs. Only the feed of all versions shows a purge.
-// There it is a change with its own sequence, before that of a new item with the same id.
+// recordPurge adds the purge of an expired item to the feed of all versions and to the log of expiries, as
+// far as the container keeps them. In the feed the purge is a change with its own sequence, before that of a
+// new item with the same id.
 func (t *Tx) recordPurge(ghost *StoredItem) {
 	t.Purged++
 	logged := t.State.LogsExpiryOf(&ghost.DecodedItem)
@@ -340,7 +344,8 @@ func (t *Tx) owned(dst []view.KeyValue, item *StoredItem) ([]view.KeyValue, erro
 	return dst, err
 }
 
-// remove deletes an item and its keys. PurgeAll does the same for several items.
+// remove deletes an item, its entry in the change feed, and the other keys that belong to it, which are given
+// as keys.
 func (t *Tx) remove(item *StoredItem, keys []view.KeyValue) {
 	for _, e := range keys {
 		t.Delete(e.Key)

@@ -7,7 +7,8 @@ import (
 
 // This file has the writes to the log of expiries, which store/events.go describes.
 
-// expiryLogWrite is an entry of the log that Finish writes.
+// expiryLogWrite is an entry that the transaction adds to the log of expiries, with its sequence (LSN and
+// position).
 type expiryLogWrite struct {
 	seq   layout.WriteSequence
 	entry layout.ExpiryLogEntry
@@ -41,7 +42,8 @@ func (t *Tx) Announce(ghost *StoredItem) {
 	t.setItem(ghost, false)
 }
 
-// writeExpiries is the part of Finish that writes to the log of expiries.
+// writeExpiries adds the expiries that the transaction has recorded to the log of expiries, with the sequence
+// of the transaction's last write in each. Finish calls it.
 func (t *Tx) writeExpiries() {
 	for i := range t.expiries {
 		e := &t.expiries[i]
@@ -51,7 +53,8 @@ func (t *Tx) writeExpiries() {
 	}
 }
 
-// SetExpiryFloor records that the entries of a range's log up to a sequence have been deleted.
+// SetExpiryFloor stores the lower end of a range's log of expiries: its entries up to the sequence seq have
+// been deleted or never existed. ts is the time of seq, in seconds since 1970.
 func SetExpiryFloor(t engine.Txn, scope []byte, seq layout.WriteSequence, ts int64) {
 	entry := layout.AllVersionsFeedEntry{Kind: layout.Floor, Last: seq, TS: ts}
 	floor := layout.ExpiryLogEntry{AllVersionsFeedEntry: entry}

@@ -53,8 +53,8 @@ func (t *Tx) feedKey(seq layout.WriteSequence) []byte {
 	return t.mem.Keep(layout.AppendSequenceKey(t.mem.Free(), t.Range.Scope, layout.FamilyFeed, seq))
 }
 
-// record adds a change to the feed of all versions, if the container keeps one. Its sequence is the one
-// that take has allocated last. item is nil for a delete.
+// record adds the change of an item from old to item to the feed of all versions, if the container keeps one.
+// A nil item is a delete. The entry's sequence is the one that the last call of take has allocated.
 func (t *Tx) record(kind uint8, old, item *StoredItem) {
 	if !t.keeps {
 		return
@@ -78,7 +78,8 @@ func (t *Tx) record(kind uint8, old, item *StoredItem) {
 	t.history = append(t.history, versionFeedWrite{t.last, v})
 }
 
-// SetFloor records that the entries of a range's feed of all versions up to a sequence have been deleted.
+// SetFloor stores the lower end of a range's feed of all versions: its entries up to the sequence seq have
+// been deleted or never existed. ts is the time of seq, in seconds since 1970.
 func SetFloor(t engine.Txn, scope []byte, seq layout.WriteSequence, ts int64) {
 	floor := layout.AllVersionsFeedEntry{Kind: layout.Floor, Last: seq, TS: ts}
 	t.Set(layout.AppendSequenceKey(nil, scope, layout.FamilyVersions, seq), floor.Append(nil))

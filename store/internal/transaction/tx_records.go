@@ -71,8 +71,9 @@ func SetTombstone(t engine.Txn, cid uint32, name string, lsn uint64) {
 // layout.TombstoneName.
 func DropTombstone(t engine.Txn, cid uint32, name string) { t.Delete(layout.TombstoneKey(cid, name)) }
 
-// noteDeadline records the earliest second among the keys that the transaction has written in the index of
-// expiry, for each of its two families (kinds of keys): by time of the write, and by deadline.
+// noteDeadline records that the transaction has written the item's key in the index of expiry. Of the seconds
+// in these keys the earliest one is kept, separately for the two families: by time of the write, and by
+// deadline.
 func (t *Tx) noteDeadline(item *StoredItem) {
 	family, second, ok := view.TimeEntry(item.Head.Life)
 	switch {

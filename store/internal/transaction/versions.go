@@ -17,8 +17,9 @@ import (
 // entry is a floor: entries before it cannot be read, even if the retention becomes longer. Turning the
 // policy on sets a floor, too. So a range has at most one floor, and it is the range's first entry.
 
-// SwitchVersions returns what must be written to the ranges when a change of the policy turns the feed of
-// all versions on or off. The caller holds the container's gate exclusively.
+// SwitchVersions returns a function that writes what a change of the container's policy requires if it turns
+// the feed of all versions on or off: the beginning of the feed in each range, or its removal. The caller
+// holds the container's gate (its lock) exclusively.
 func SwitchVersions(old, next *container.State, now int64) (write func(engine.Txn)) {
 	on := next.Retention() > 0
 	if on == (old.Retention() > 0) {

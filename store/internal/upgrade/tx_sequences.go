@@ -26,8 +26,9 @@ import (
 // progress in the same commit. It reads a family backwards, because the new key of an entry lies after its
 // old one, in the part that has been read already.
 
-// sequenceConversionProgress says how far PlaceSequences has come: all entries before it, in the order of the
-// method compare, have been converted to format 2.
+// sequenceConversionProgress is the stored position of an upgrade that converts the sequences of writes from
+// data format 1 to format 2. All entries up to the position have been converted. They are ordered by
+// container, range and kind of key; within one kind they are converted from the last key to the first.
 type sequenceConversionProgress struct {
 	CID    uint32 `json:"cid"`
 	Slot   uint16 `json:"slot"`
@@ -46,9 +47,9 @@ func (p sequenceConversionProgress) compare(q sequenceConversionProgress) int {
 	return cmp.Or(cmp.Compare(p.CID, q.CID), cmp.Compare(p.Slot, q.Slot), cmp.Compare(p.Family, q.Family))
 }
 
-// sequenceFamilies are the families (kinds of keys) of a container whose keys or values contain a sequence.
-// moves reports whether a key ends with one, so that the entry gets another key. at lists the offsets of
-// sequences in the value.
+// sequenceFamilies are the families (kinds of keys) of a container that contain a write sequence: the LSN of
+// a transaction and the position of the write in it. moves says that the key ends with a sequence, so that
+// the upgrade writes the entry under another key. at lists the offsets of the sequences in the value.
 var sequenceFamilies = [...]struct {
 	family byte
 	moves  bool
@@ -134,8 +135,9 @@ func noTombstones(r engine.Reader, cid uint32) (err error) {
 	return nil
 }
 
-// placeFamily converts the LSNs in the keys and values of one family (kind of key) of a range to sequences,
-// as PlaceSequences describes. It begins at p.
+// placeFamily upgrades one family (kind of key) of a partition range to format 2: it replaces the LSNs in its
+// keys and values by write sequences, which consist of an LSN and the position of the write in its
+// transaction. It continues after the entries that are done according to p, and stores its progress.
 func placeFamily(ctx context.Context, e engine.Engine, p sequenceConversionProgress) error {
 	f := sequenceFamilies[p.Family]
 	for more := true; more; {
@@ -175,8 +177,9 @@ func placeFamily(ctx context.Context, e engine.Engine, p sequenceConversionProgr
 	return nil
 }
 
-// lastEntries returns copies of the last keys and values of a family (a kind of key) before p.Key, the last
-// first.
+// lastEntries returns copies of some keys and values of a family (a kind of key) of the partition range that
+// the upgrade has reached: the last ones before p.Key, or at the end of the family if that is nil, in
+// descending order.
 func lastEntries(r engine.Reader, family byte,
 	p sequenceConversionProgress) (keys, values [][]byte, err error) {
 	rg := layout.ScopeFamily(layout.RangeScope(p.CID, p.Slot), family)
@@ -192,8 +195,8 @@ func lastEntries(r engine.Reader, family byte,
 	return keys, values, nil
 }
 
-// placeNumber replaces the sequence of format 1 at offset at, which is a plain LSN, by the first sequence
-// of that LSN in the current format.
+// placeNumber replaces the sequence at offset at of b. In data format 1 it is a plain LSN; placeNumber writes
+// the first sequence of that LSN in the current format.
 func placeNumber(b []byte, at int) error {
 	if len(b) < at+8 {
 		return fmt.Errorf("%w: %d bytes instead of a sequence", engine.ErrCorrupt, len(b))
@@ -206,8 +209,8 @@ func placeNumber(b []byte, at int) error {
 	return nil
 }
 
-// placeConfirmed converts the positions that the webhooks of a container have confirmed from format 1 to
-// format 2.
+// placeConfirmed converts the positions in the log of expiries up to which the webhooks of a container have
+// confirmed events, from data format 1 to data format 2.
 func placeConfirmed(ctx context.Context, e engine.Engine, p sequenceConversionProgress) error {
 	_, err := e.Update(ctx, [][]byte{host.CatalogScope()}, func(t engine.Txn) (err error) {
 		changed := map[string]string{}

@@ -30,7 +30,7 @@ func (k OperationKind) String() string {
 	return "unknown"
 }
 
-// ItemOperation is one operation on one item.
+// ItemOperation is one operation of a batch on one item: a create, upsert, read, replace, delete or patch.
 type ItemOperation struct {
 	Kind      OperationKind
 	ID        string                  // of Read, Replace, Delete and Patch
@@ -48,7 +48,7 @@ type ItemOperation struct {
 	WriteOptions
 }
 
-// ItemOperationResult is the result of an Operation.
+// ItemOperationResult is the result of an ItemOperation: the item after it, its charge, or its error.
 type ItemOperationResult struct {
 	Item     Item    // after the operation; zero after a delete or a failure
 	Inserted bool    // an upsert created the item

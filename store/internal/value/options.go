@@ -65,8 +65,9 @@ type ItemKey struct {
 	ID        string
 }
 
-// PartitionScope limits a list or a query to a part of the container. The zero Scope is the whole container.
-// A Partition takes precedence over the bounds.
+// PartitionScope limits a list or a query to a part of the container: a partition key, a partition range, or
+// an interval of effective partition keys. The zero PartitionScope is the whole container. A Partition takes
+// precedence over MinEPK and MaxEPK.
 type PartitionScope struct {
 	// Partition is a full partition key, or for a hierarchical container a prefix of one.
 	Partition definition.PartitionKey
@@ -112,8 +113,8 @@ const (
 	MaxPageBytes     = 4 << 20 // at this size a page ends; its last item may exceed it
 )
 
-// PageLimit returns the maximum number of items of a page. asked is the number that the client has asked for:
-// see ListOptions.MaxItems.
+// PageLimit returns the maximum number of items of a page for which a client has asked for the number asked:
+// 0 means DefaultPageItems, and a negative number MaxPageItems.
 func PageLimit(asked int) int {
 	switch {
 	case asked == 0:

@@ -28,8 +28,9 @@ type OrderValue = query.OrderValue
 // uses it to continue in the ranges for which it has no continuation.
 type ResumePosition struct {
 	Values []OrderValue // the sort values of the last returned row, one for each key of ORDER BY
-	// RID is the _rid of that row's item, which is its position among the rows with equal values. If it is
-	// empty, the position is before all of these rows, or after them if Exclude is set.
+	// RID is the _rid of the item of the last returned row. Rows with equal sort values are in the order of
+	// their RIDs. If RID is empty, the position is before all rows with the sort values in Values, or after
+	// them if Exclude is set.
 	RID     string
 	Exclude bool // begin after that item, or after all rows of equal values
 }

@@ -15,7 +15,7 @@ type ContainerIdentity struct {
 	Incarnation uint32
 }
 
-// AppendSelf appends the rid path of the container, with its trailing slash.
+// AppendSelf appends the _self link of the container, which consists of rids and ends with a slash.
 func (id *ContainerIdentity) AppendSelf(dst []byte) []byte {
 	dst = layout.AppendRID(append(dst, "dbs/"...), layout.DatabaseRIDBytes(id.Database))
 	dst = layout.AppendRID(append(dst, "/colls/"...), layout.ContainerRIDBytes(id.Database, id.CID))

@@ -36,7 +36,8 @@ type ContainerState struct {
 	Logs     bool  // the container has a log of expiries
 }
 
-// PartitionRange is a partition range.
+// PartitionRange describes a partition range of a container: its id, its number and prefix in keys, its
+// bounds as effective partition keys, and the ranges that it was split from.
 type PartitionRange struct {
 	ID       string
 	Number   uint16   // its number in keys

@@ -45,8 +45,9 @@ func (k *ItemKeyBuilder) PartitionOf(body []byte) []byte {
 	return k.Def.Extract(body).AppendOrdered(nil)
 }
 
-// AppendEntries appends all keys of an item in no particular order, except its own key (d), its feed
-// entry (f) and its index entries (i, o). The keys are allocated in room.
+// AppendEntries appends the keys by which an item is found: its point key, its partition keys, its unique
+// keys and its key in the expiry index. It does not append the item's own key, its feed entry and the entries
+// of the document index. The keys are allocated in room.
 func (k *ItemKeyBuilder) AppendEntries(dst []KeyValue, room *layout.KeyArena, scope []byte,
 	item *DecodedItem) []KeyValue {
 	epk := item.Head.EPK
@@ -68,7 +69,9 @@ func (k *ItemKeyBuilder) AppendEntries(dst []KeyValue, room *layout.KeyArena, sc
 	return dst
 }
 
-// AppendTimeKey appends an item's key in the expiry index. It returns nil for an item that never expires.
+// AppendTimeKey appends the key of an item's entry in one of the two expiry indexes (for items with and
+// without a ttl of their own), in the range with the key prefix scope. It returns nil for an item that never
+// expires.
 func AppendTimeKey(dst, scope []byte, l ttl.Lifetime, rid uint64) []byte {
 	family, second, ok := TimeEntry(l)
 	if !ok {
@@ -77,8 +80,9 @@ func AppendTimeKey(dst, scope []byte, l ttl.Lifetime, rid uint64) []byte {
 	return layout.AppendTimeKey(dst, scope, family, second, rid)
 }
 
-// TimeEntry returns the key family (w or x) and the second of an item's entry in the expiry index. ok is
-// false for an item that never expires.
+// TimeEntry returns where an item is in the expiry index. An item with a ttl of its own is in the key family
+// x, under the second of its deadline; an item that inherits the default is in the family w, under the second
+// from which the default counts. ok is false for an item that never expires.
 func TimeEntry(l ttl.Lifetime) (family byte, second int64, ok bool) {
 	own, second, ok := l.IndexEntry()
 	if own {

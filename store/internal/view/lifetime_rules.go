@@ -16,7 +16,8 @@ type TTLStartProperty struct {
 	set  bool
 }
 
-// NewBasis returns the TTLStartProperty of a container's ttlPropertyPath; "" is the _ts.
+// NewBasis parses path, the ttlPropertyPath of a container, and returns it as a TTLStartProperty: the
+// property from whose value times to live count. For an empty path it is the _ts.
 func NewBasis(path string) (TTLStartProperty, error) {
 	if path == "" {
 		return TTLStartProperty{}, nil
@@ -81,5 +82,7 @@ func (v *LifetimeRules) Of(h *layout.ItemHeader, body []byte) ttl.Lifetime {
 	return l
 }
 
-// Settled reports whether the expiry index matches the lifetimes that Of returns.
+// Settled reports whether the expiry index has the entries of all items for the current ttlPropertyPath.
+// While the reindexer carries out a change of the path, older entries may differ from the lifetimes that Of
+// returns.
 func (v *LifetimeRules) Settled() bool { return len(v.Eras) == 0 }

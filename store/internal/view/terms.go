@@ -10,9 +10,10 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/layout"
 )
 
-// MaxShapes is the maximum number of shapes with a record in a range. A query that looks for documents
-// without a path merges the postings of the shapes that have a record, and checks the documents of all other
-// shapes one by one. With more records, merging would cost as much as these checks.
+// MaxShapes is the maximum number of shapes with a record in a range. A shape is the set of paths that a
+// document has; its record lists them. A query for documents without a path merges the postings of the
+// recorded shapes, and checks the documents of all other shapes one by one. With more records, merging would
+// cost as much as these checks.
 const MaxShapes = 512
 
 // AppendTerms appends the index entries of an item that is indexed by x in a range, in the order of their

@@ -37,9 +37,10 @@ func (x *BackgroundTask) Prepare(log *slog.Logger, what string, work func(contex
 	x.Life, x.end = context.WithCancel(context.Background())
 }
 
-// Start starts the goroutine. If several servers share the data, one of them does the work: lead calls its
-// argument whenever this process becomes that server, and cancels the context of the call when it no longer
-// is. Each call begins with a pass. Close must be called before anything that work needs is closed.
+// Start starts the goroutine of the task. If several servers share the data, only one of them does the work:
+// lead calls its argument, which does the work until its context ends, whenever this process becomes that
+// server, and cancels the context when it no longer is. Close must be called before anything is closed that
+// the work needs.
 func (x *BackgroundTask) Start(lead func(context.Context, func(context.Context))) {
 	x.running.Go(func() { lead(x.Life, x.loop) })
 }

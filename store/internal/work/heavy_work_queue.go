@@ -46,8 +46,9 @@ type HeavyWorkQueue struct {
 	watched atomic.Int64
 }
 
-// watchedAfterLong is the number of queries and scripts after a long one that run in goroutines whose
-// priority can be lowered.
+// watchedAfterLong is the number of queries and scripts that, after a long one, run in goroutines whose
+// priority can be lowered while they run. Otherwise they run in the goroutine of the caller, which is
+// cheaper.
 const watchedAfterLong = 10_000
 
 // Run runs fn, which may take long. fn receives the handle by which its priority can be lowered, or nil if it
@@ -61,8 +62,8 @@ func (w *HeavyWorkQueue) Run(fn func(*priority.LongOperation)) {
 	priority.Run(fn)
 }
 
-// long records that a long query or script has run: the next watchedAfterLong run in goroutines whose
-// priority can be lowered.
+// long records that a long query or script has run: the next watchedAfterLong queries and scripts run in
+// goroutines whose priority can be lowered.
 func (w *HeavyWorkQueue) long() { w.watched.Store(watchedAfterLong) }
 
 // NewHeavy returns a queue for a process that may use the given number of processors.
@@ -135,7 +136,8 @@ func (w *HeavyWorkQueue) Query(elapsed func() time.Duration, limit time.Duration
 	return QueuedQueryRun{all: w, elapsed: elapsed, limit: limit}
 }
 
-// QueuedQueryRun is one run of a query in the queue. It must be used by one goroutine only.
+// QueuedQueryRun is one run of a query that is subject to a HeavyWorkQueue, which limits how many long
+// queries run at a time. It must be used by one goroutine only.
 type QueuedQueryRun struct {
 	all          *HeavyWorkQueue
 	elapsed      func() time.Duration

@@ -11,11 +11,11 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/classify"
 )
 
-// The computations on a large input, such as the parse of a document or the plan of a query, take long and
-// cannot be suspended. Go interrupts a goroutine only after 10 ms, and looks for requests that have arrived
-// only when a processor has nothing else to run. Therefore few such computations run at the same time; the
-// others wait in the order in which they arrived. The two classes of sizes do not wait for each other, so
-// that an input waits only for others of about its size.
+// The sizes from which on an input, such as a document to parse or a query to plan, is medium or large. Few
+// computations on medium inputs, and few on large ones, run at the same time; the others wait in the order in
+// which they arrived. Such a computation takes long and cannot be suspended: Go interrupts a goroutine only
+// after 10 ms, and looks for requests that have arrived only when a processor has nothing else to run. The
+// two classes do not wait for each other, so that an input waits only for others of about its size.
 const (
 	mediumInput = 64 << 10  // bytes of JSON; a smaller input takes less time than quick
 	largeInput  = 256 << 10 // bytes of JSON
@@ -31,9 +31,10 @@ func newInputs(processors int) [2]*semaphore.Weighted {
 	return [2]*semaphore.Weighted{semaphore.NewWeighted(most), semaphore.NewWeighted(most)}
 }
 
-// Large runs fn, a computation on an input of n bytes. If the input is medium or large, it waits until fn may
-// run, for no longer than limit, and fn runs at a lower priority. The caller must not hold locks. Large
-// returns CodeCanceled if ctx ends or limit passes before fn has begun.
+// Large runs fn, a computation on an input of n bytes of JSON. For a medium or large input (from 64 KiB on),
+// only as many computations run at a time as there are processors, less one, and at a lower priority: Large
+// waits until fn may run, for no longer than limit. It returns CodeCanceled if ctx ends or limit passes
+// before fn has begun. The caller must not hold locks.
 func (w *HeavyWorkQueue) Large(ctx context.Context, limit time.Duration, n int, fn func()) error {
 	if n < mediumInput {
 		fn()

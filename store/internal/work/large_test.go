@@ -26,8 +26,9 @@ func occupy(t *testing.T, w *HeavyWorkQueue, n int) (end func()) {
 	return func() { close(leave); running.Wait() }
 }
 
-// TestLargeInputs checks Large on two processors: one computation on a large input and one on a medium
-// input run at a time, and computations on small inputs never wait.
+// TestLargeInputs checks HeavyWorkQueue.Large, which runs a computation on an input of a given size. While
+// one on a large input runs, computations on small and medium inputs run at once. Another one on a large
+// input waits, for no longer than its context and its time limit permit.
 func TestLargeInputs(t *testing.T) {
 	w := NewHeavy(2)
 	end := occupy(t, w, 2<<20)

@@ -52,9 +52,10 @@ func (m *MemoryBudget) TryTake(n int64) bool { return m.room.TryAcquire(n) }
 // Give returns n bytes to the budget.
 func (m *MemoryBudget) Give(n int64) { m.room.Release(n) }
 
-// TakeLarge takes n bytes for one message that may be larger than a share. Half of the memory is available
-// for such messages. They wait for one another before they wait for the whole budget, so that no other
-// request waits behind two large messages. A message that is larger than this half takes the whole half.
+// TakeLarge takes n bytes for one message that may be larger than the share of the memory that one request
+// may have. Half of the memory is available for such messages. They wait for one another before they wait for
+// the whole budget, so that no other request waits behind two large messages. A message that is larger than
+// this half takes the whole half.
 func (m *MemoryBudget) TakeLarge(ctx context.Context, n int64) error {
 	n = min(n, m.most/2)
 	if err := m.large.Acquire(ctx, n); err != nil {

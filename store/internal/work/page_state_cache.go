@@ -36,18 +36,19 @@ type cachedPageState struct {
 const (
 	maxStateSize = 32 << 20
 	maxStates    = 64
-	// maxStateAge is the age after which a state is dropped. It also bounds how long the temporary files
-	// of a state stay open.
+	// maxStateAge is the age after which a state that a query keeps between two pages is dropped. It also
+	// bounds how long the temporary files of a state stay open.
 	maxStateAge = time.Minute
 )
 
-// NewPageStates returns a cache of at most an eighth of m. wall is the clock for the age of the states.
+// NewPageStates returns a cache for the states that queries keep between two pages. The states take at most
+// an eighth of the memory budget m. wall is the clock that determines their age.
 func NewPageStates(m *MemoryBudget, wall ttl.Clock) *PageStateCache {
 	return &PageStateCache{most: int(min(maxStateSize, m.Size()/8)), wall: wall}
 }
 
-// watch sets the timer by which the oldest state is dropped when it reaches maxStateAge. The caller holds
-// mu.
+// watch sets the timer that drops the oldest of the states that pages have kept for their next pages when it
+// reaches maxStateAge. The caller holds mu.
 func (p *PageStateCache) watch() {
 	if p.stop != nil || p.done || len(p.kept) == 0 {
 		return

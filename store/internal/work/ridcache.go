@@ -38,7 +38,7 @@ type ridCacheEntry struct{ a, b, rid uint64 }
 // Seed initialises the cache. It must be called before all other methods.
 func (c *ItemRIDCache) Seed() { c.seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()} }
 
-// castagnoli is the table of a checksum that processors compute themselves.
+// castagnoli is the table of the checksum CRC-32C, for which processors have an instruction.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func (c *ItemRIDCache) place(point []byte) (s *ridCacheStripe, i int, a, b uint64) {
@@ -58,7 +58,7 @@ func (c *ItemRIDCache) Get(point []byte) uint64 {
 	return s.slots[i].rid
 }
 
-// Put stores the rid of a point key.
+// Put stores the rid of an item under its point key, the key that a point read looks up first.
 func (c *ItemRIDCache) Put(point []byte, rid uint64) {
 	s, i, a, b := c.place(point)
 	s.Lock()

@@ -35,7 +35,9 @@ type ScanTimeLimiter struct {
 // LookBudget is the real time after which an inspection of a container ends with what it has found.
 const LookBudget = time.Second
 
-// step counts a step. It returns false if the scan must fail with err.
+// step counts one step (a key or an entry) of the scan, and checks the limits from time to time. It returns
+// false if the scan must end with the error in w.err, because its context has ended or its time limit has
+// passed.
 func (w *ScanTimeLimiter) step() bool { return w.steps(1) }
 
 // steps counts n steps (keys or entries) of the scan and checks the limits from time to time. It returns

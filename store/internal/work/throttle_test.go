@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestThroughputBudget checks a ThroughputBudget: it admits requests until the RU of one second are spent,
-// the last of them may exceed these, and further requests must wait until the excess has been paid back.
+// TestThroughputBudget checks that a ThroughputBudget admits requests until the RU of one second are spent.
+// The last request may exceed the budget. Further requests must wait until the excess has been paid back.
 func TestThroughputBudget(t *testing.T) {
 	const perSecond = 400
 	at := time.Unix(1_000_000, 0)

@@ -19,7 +19,8 @@ type WaitLimitedWriteContext struct {
 	Begun           atomic.Bool
 }
 
-// timeoutContext is a context that ends when the write has waited for Limit, with its cancel function.
+// timeoutContext is a context with its cancel function. The context ends when a write has waited for its
+// partition range for the time limit (WaitLimitedWriteContext.Limit).
 type timeoutContext struct {
 	ctx    context.Context
 	cancel context.CancelFunc

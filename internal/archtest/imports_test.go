@@ -13,10 +13,10 @@ type allowedImports struct {
 	tests []string // more of this module, for test files alone
 }
 
-// rooms is the table of allowed imports, by the path of the importing package in the module. Each package
+// importTable is the table of allowed imports, by the path of the importing package in the module. Each package
 // needs a row: a new package is reported until it has one.
-var rooms = map[string]allowedImports{
-	"": { // the module's root: the door for Go programs
+var importTable = map[string]allowedImports{
+	"": { // the module's root: the embedded API for Go programs
 		own: []string{"store", "store/definition", "store/fault", "queue", "queue/entity", "queue/message",
 			"queue/rule", "queue/wire", "index", "internal/jsondoc", "ttl", "engine", "engine/pebble",
 			"engine/postgres"},
@@ -440,15 +440,16 @@ var testLibraries = []string{"github.com/tidwall/gjson", "pgregory.net/rapid", "
 	"github.com/getkin/kin-openapi/openapi3", "github.com/tetratelabs/wazero",
 	"github.com/santhosh-tekuri/jsonschema/v6"}
 
-// arrows reports imports that the table rooms does not allow.
+// arrows returns the imports of a package that importTable does not allow, and
+// reports a package that has no row in the table.
 func arrows(_ *loadedModule, p *pkg) (bad []violation) {
-	if _, product := rooms[p.path]; !product && strings.HasPrefix(p.path, "internal/") {
+	if _, product := importTable[p.path]; !product && strings.HasPrefix(p.path, "internal/") {
 		return nil // shared by tests; who may import it is decided in allowed
 	}
-	r, ok := rooms[p.path]
+	r, ok := importTable[p.path]
 	if !ok {
 		return []violation{{p.files[0].ast.Package,
-			"package " + p.path + " has no row in the table of rooms"}}
+			"package " + p.path + " has no row in the table of imports"}}
 	}
 	for _, f := range p.files {
 		for _, s := range f.ast.Imports {
