@@ -30,9 +30,9 @@ type queryCase struct {
 	}
 }
 
-// queryDataset is the documents of a container for query cases, with its partition key and indexing
+// queryCaseDocuments is the documents of a container for query cases, with its partition key and indexing
 // policy.
-type queryDataset struct {
+type queryCaseDocuments struct {
 	Docs           []map[string]json.RawMessage
 	PartitionKey   string
 	IndexingPolicy json.RawMessage
@@ -41,7 +41,7 @@ type queryDataset struct {
 	pk   string // that all documents were given, as JSON; empty where they have keys of their own
 }
 
-func readCases(t *testing.T) (cases []queryCase, sets map[string]*queryDataset) {
+func readCases(t *testing.T) (cases []queryCase, sets map[string]*queryCaseDocuments) {
 	t.Helper()
 	for path, into := range map[string]any{"query-cases.json": &cases, "query-datasets.json": &sets} {
 		raw, err := os.ReadFile("../query/testdata/" + path)
@@ -89,7 +89,7 @@ func TestQueryCases(t *testing.T) {
 
 // load creates the container of a dataset with its documents. If the dataset has no partition key, all
 // documents get the same key if onePK is set, and otherwise their ids are the keys.
-func (d *queryDataset) load(w *testServer, name string, onePK bool) {
+func (d *queryCaseDocuments) load(w *testServer, name string, onePK bool) {
 	w.t.Helper()
 	key := d.PartitionKey
 	switch {
@@ -118,7 +118,7 @@ func (d *queryDataset) load(w *testServer, name string, onePK bool) {
 	}
 }
 
-func (c *queryCase) run(w *testServer, set *queryDataset) error {
+func (c *queryCase) run(w *testServer, set *queryCaseDocuments) error {
 	body := `{"query":` + jsonString(c.Query)
 	if c.Parameters != nil {
 		body += `,"parameters":` + string(c.Parameters)

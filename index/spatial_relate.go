@@ -177,7 +177,8 @@ func (p *polyline) eachPiece(planar bool, others []*polyline, fn func(middle s2.
 	return true
 }
 
-// liesOn reports whether all of g, a point or a line, lies on the paths of o.
+// liesOn reports whether all of g, a point or a line, lies on the lines of o. The rings of a polygon are
+// lines as well.
 func (g *Geometry) liesOn(o *Geometry) bool {
 	on := func(p s2.Point) bool {
 		return slices.ContainsFunc(o.paths, func(q *polyline) bool { return q.touches(g.planar, p) })

@@ -16,7 +16,7 @@ import (
 // errorAfterCommitEngine is an engine whose transactions return an error although they are committed, while
 // lost is set.
 type errorAfterCommitEngine struct {
-	testdisk.Engine
+	testdisk.OpenedEngine
 	shared bool
 	lost   atomic.Bool // read by the background work of the host, too
 }

@@ -264,8 +264,8 @@ func (w *messageTx) lapse(p *messageStoreTransactionPart, seq int64, h *layout.M
 }
 
 // deadLetter moves a message to the dead-letter queue of its entity; why becomes its dead-letter reason. The
-// message keeps its sequence number. A message that already is in that queue and cannot be forwarded moves to
-// the transfer dead-letter queue.
+// message keeps its sequence number. A message that is in that queue already, and cannot be forwarded from
+// there, moves to the transfer dead-letter queue.
 func (w *messageTx) deadLetter(p *messageStoreTransactionPart, seq int64, h *layout.MessageHeader,
 	why content.DeadLetterReason) error {
 	body, err := w.body(p, seq)

@@ -89,7 +89,8 @@ func (m *loadedEntities) refresh(ctx context.Context) error {
 	return m.in.Engine().View(ctx, func(r engine.Reader) error { return m.adoptAll(r, false) })
 }
 
-// reread implements host.OpenedTenant.Changed: it reads the records of entities again, after the catalog has changed.
+// reread implements host.OpenedTenant.Changed: it reads the records of entities again, after the catalog has
+// changed.
 func (m *loadedEntities) reread(ctx context.Context, r engine.Reader) error {
 	if err := m.loading.Lock(ctx); err != nil {
 		return err

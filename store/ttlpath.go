@@ -12,7 +12,7 @@ import (
 // its key in the index of expiry, so that expiry can be decided without the document.
 //
 // A change of the path is one record, like a change of the default, and applies at once to all items. The
-// former path and policy become an era of the record. For an item of an earlier era, every reader derives its
+// former path and policy become a period of the record. For an item of an earlier period, every reader derives its
 // current time to live from the document (view.LifetimeRules). In the background the reindexer updates the
 // header and the key of each item. Until it has finished, the index of expiry does not match the present
 // path, so counts do not use it. Then the eras are removed from the record.

@@ -15,8 +15,8 @@
 //	own ttl k        never          _ts + k <= now    _ts + k <= now
 //
 // An item may count from another second than its _ts, which its container reads from a property of the
-// document. Lifetime.Base then replaces _ts everywhere. policy_era.go explains how a change of that property
-// affects items.
+// document. Lifetime.Base then replaces _ts everywhere. policy_property_periods.go explains how a change of
+// that property affects items.
 //
 // Expiry is final: an item that has expired once, under the policy in force at that second, stays expired,
 // whatever the policy becomes later. Policy ensures this without a mark on each item. A change of the default
@@ -35,6 +35,6 @@
 // advanced and run at another speed, and its timers follow. NewManual returns a frozen VirtualClock for
 // tests.
 //
-// Files: seconds.go (values and their validation), policy.go, expiry_floors.go and policy_era.go (the rule,
-// pure), clock.go and virtual_clock.go (time), reaper.go, round.go and pace.go (the loop).
+// Files: seconds.go (values and their validation), policy.go, expiry_floors.go and policy_property_periods.go
+// (the rule, pure), clock.go and virtual_clock.go (time), reaper.go, round.go and pace.go (the loop).
 package ttl

@@ -19,7 +19,7 @@ type Lifetime struct {
 	// Based means that the item's time to live counts from second Base and not from TS.
 	Based bool
 	// Ended means that the item had already expired, in second Base, when its container began to count
-	// times to live from another property: see StartPropertyEra. Only a lease can keep such an item live.
+	// times to live from another property: see PropertyPathPeriod. Only a lease can keep such an item live.
 	Ended bool
 }
 

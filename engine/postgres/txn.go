@@ -197,7 +197,7 @@ func (t *txn) RaiseLSN(key []byte, first uint64) {
 	}
 }
 
-// SetMark stores a number with a scope, which is returned with all later reads of the scope. Servers
+// SetMark stores the number mark for the scope key; all later reads of the scope return it. Servers
 // change it when others must discard what they have cached about the scope: see engine.TxnControl.
 func (t *txn) SetMark(key []byte, mark uint64) {
 	if t.wrote = true; mark == 0 {

@@ -13,8 +13,8 @@ type allowedImports struct {
 	tests []string // more of this module, for test files alone
 }
 
-// importTable is the table of allowed imports, by the path of the importing package in the module. Each package
-// needs a row: a new package is reported until it has one.
+// importTable is the table of allowed imports, by the path of the importing package in the module. Each
+// package needs a row: a new package is reported until it has one.
 var importTable = map[string]allowedImports{
 	"": { // the module's root: the embedded API for Go programs
 		own: []string{"store", "store/definition", "store/fault", "queue", "queue/entity", "queue/message",

@@ -46,8 +46,8 @@ func Sections() []MeasurementSection {
 
 // Options are the options of a run. Each is a flag of the command.
 type Options struct {
-	// Docs are the sizes of the data sets, ascending. The section query uses a set of each size, the other
-	// sections use the last one. Default: 10,000 for query, 1,000,000 for the others.
+	// Docs are the sizes of the data sets in documents, ascending. The section query uses a set of each size,
+	// the other sections use the last one. Default: 10,000 for query, 1,000,000 for the others.
 	Docs    []int
 	Shapes  string   // a regular expression that selects the queries of the section query; "": all
 	Only    []string // names of sections; empty: all

@@ -126,7 +126,7 @@ func (c *NonDecreasingClock) isAhead(t time.Time) bool {
 	return t.Unix() < c.Seconds() || told != nil && t.UnixMilli() < *told
 }
 
-// Base returns the underlying clock. Timers for a moment of this clock are set on it.
+// Base returns the underlying clock. A timer for a moment of c must be set on the underlying clock.
 func (c *NonDecreasingClock) Base() ttl.Clock { return c.base }
 
 // State returns the clock's state. own is true if the clock is independent of the server's clock, and false

@@ -54,11 +54,11 @@ type LoggedMessage struct {
 	Base64 string `json:"base64,omitempty" description:"Body in base64, if not text."`
 }
 
-type loggedRequestDetailsRequest struct {
+type loggedRequestPathParameters struct {
 	ID string `path:"id" description:"Id of the logged request."`
 }
 
-func (l *Laboratory) getRequest(_ context.Context, in *loggedRequestDetailsRequest) (LoggedRequestDetails,
+func (l *Laboratory) getRequest(_ context.Context, in *loggedRequestPathParameters) (LoggedRequestDetails,
 	error) {
 	log, err := l.log()
 	if err != nil {

@@ -74,10 +74,10 @@ func (p *Bar) StartTask(t Task) {
 	p.task, p.done, p.counted, p.begun, p.printedAt = t, t.Done, 0, now, now
 }
 
-// Step adds steps to the running task.
+// Step records that n more steps of the running task are done.
 func (p *Bar) Step(n int) { p.Add(n, 0) }
 
-// Add adds steps and counted objects to the running task.
+// Add records that more steps of the running task are done, and that count more objects have been counted.
 func (p *Bar) Add(steps, count int) {
 	if p.clock == nil {
 		return

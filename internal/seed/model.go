@@ -77,7 +77,7 @@ type Settings struct {
 	saved []definition.SavedQuery // Queries as values of package store
 }
 
-// Script is a stored procedure or a user defined function.
+// Script is a stored procedure or a user defined function, as a seed file defines it.
 type Script struct {
 	Self *tree.Value `json:"-" tree:"self"`
 	ID   string      `json:"id" required:"true"`

@@ -28,8 +28,8 @@ func Share(e engine.Engine) (*SharedEngine, error) {
 	return &SharedEngine{engine: e, getter: g}, nil
 }
 
-// Handle returns a new handle: an engine.Engine whose Close does not affect the other handles. A handle does not
-// support snapshots, because a restore would replace the engine of the other handles.
+// Handle returns a new handle: an engine.Engine whose Close does not affect the other handles. A handle does
+// not support snapshots, because a restore would replace the engine of the other handles.
 func (s *SharedEngine) Handle() engine.Engine {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -77,8 +77,9 @@ func (l *Link) serve() {
 	}
 }
 
-// sendAll sends messages, and returns those that could not be sent. The caller holds the lock; sendAll
-// releases it while it waits.
+// sendAll sends messages in order, until the client has given no more credit or the link ends, and returns
+// those that it has not sent. The caller holds the lock; sendAll releases it while it waits for the session's
+// window and for space in the output.
 func (l *Link) sendAll(list []OutgoingMessage) (rest []OutgoingMessage) {
 	l.s.c.cork()
 	defer l.s.c.uncork()

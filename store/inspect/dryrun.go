@@ -115,7 +115,7 @@ func DryRunTTL(state *view.ContainerState, r engine.Reader, next ttl.Seconds, o 
 			return d, err
 		}
 		rebased, n.whole = &view.TTLStartPropertyChange{After: basis}, true
-		policies[1], rebased.StartPropertyEra = state.Policy.Rebase(next, state.Now)
+		policies[1], rebased.PropertyPathPeriod = state.Policy.Rebase(next, state.Now)
 	}
 	n.each = func(l ttl.Lifetime, body func() ([]byte, error)) error {
 		then := l

@@ -202,7 +202,8 @@ func LikeOf(pattern, escape jsondoc.Value) *LikePattern {
 	return CompileLike(pattern.Str(), r, true)
 }
 
-// OpLike matches a value against a pattern compiled by LikeOf. If p is nil, the result is undefined.
+// OpLike matches a value against a pattern compiled by LikeOf. If p is nil, because the
+// pattern is not a string, the result is the value undefined.
 func OpLike(c *CallContext, v jsondoc.Value, p *LikePattern) jsondoc.Value {
 	if p == nil || v.Kind() != jsondoc.String {
 		return Undefined

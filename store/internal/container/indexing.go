@@ -104,7 +104,7 @@ func (st *State) compileLives() (err error) {
 			after = st.Rec.Eras[i+1].Path
 		}
 		st.LifeRules.Eras = append(st.LifeRules.Eras,
-			view.TTLStartPropertyChange{StartPropertyEra: e.StartPropertyEra, After: basis(after)})
+			view.TTLStartPropertyChange{PropertyPathPeriod: e.PropertyPathPeriod, After: basis(after)})
 	}
 	return err
 }
@@ -166,7 +166,7 @@ func (st *State) SetPolicy(next *State, now int64) {
 	policy, era := st.Policy().Rebase(next.Spec.DefaultTTL, now)
 	next.Rec.Policy, next.Rec.Basis = policy, path
 	next.Rec.Eras = append(slices.Clip(st.Rec.Eras),
-		record.TTLStartPropertyEra{StartPropertyEra: era, Path: st.Rec.Basis})
+		record.TTLStartPropertyEra{PropertyPathPeriod: era, Path: st.Rec.Basis})
 }
 
 // LoadReindexed loads the stored progress of reindexing a range.

@@ -181,6 +181,6 @@ func (o *Offer) Target(t definition.Throughput) int {
 // property at Path. A change of its ttlPropertyPath ends it. Times to live of items written in it are
 // stored as counted from Path.
 type TTLStartPropertyEra struct {
-	ttl.StartPropertyEra
+	ttl.PropertyPathPeriod
 	Path string `json:"path,omitempty"` // "": the _ts
 }

@@ -52,9 +52,9 @@ func (b *TTLStartProperty) Of(body []byte) (second int64, ok bool) {
 }
 
 // A TTLStartPropertyChange describes a change of the ttlPropertyPath, the property from which times to live
-// count: the policy until the change (ttl.StartPropertyEra), and the property after it.
+// count: the policy until the change (ttl.PropertyPathPeriod), and the property after it.
 type TTLStartPropertyChange struct {
-	ttl.StartPropertyEra
+	ttl.PropertyPathPeriod
 	After TTLStartProperty
 }
 

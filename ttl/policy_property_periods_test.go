@@ -7,15 +7,15 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TestNextEra checks StartPropertyEra.Next after Policy.Rebase, which makes times to live count from another
-// property of documents. For items of each kind, alive or expired, it compares the Lifetime that an item
-// has after the change with the expected one.
+// TestNextEra checks PropertyPathPeriod.Next after Policy.Rebase, which makes times to live count from
+// another property of documents. For items of each kind, alive or expired, it compares the Lifetime that an
+// item has after the change with the expected one.
 func TestNextEra(t *testing.T) {
 	before := ttl.Policy{Default: 10}
 	before = before.With(20, 100) // a floor at 90
-	after, era := before.Rebase(ttl.Never, 200)
-	if after.Generation != 2 || after.ChangedAt != 200 || after.BasedAt != 200 || era.Until != 200 {
-		t.Fatalf("%+v, %+v", after, era)
+	after, period := before.Rebase(ttl.Never, 200)
+	if after.Generation != 2 || after.ChangedAt != 200 || after.BasedAt != 200 || period.Until != 200 {
+		t.Fatalf("%+v, %+v", after, period)
 	}
 	for _, c := range []struct {
 		name string
@@ -36,10 +36,10 @@ func TestNextEra(t *testing.T) {
 		{"without end", ttl.Lifetime{TS: 1, Own: ttl.Never}, 5,
 			ttl.Lifetime{TS: 1, Own: ttl.Never, Generation: 2, Based: true, Base: 5}},
 	} {
-		if !era.Holds(c.life) || era.Holds(c.want) {
-			t.Errorf("%s: of the era: %v, afterwards: %v", c.name, era.Holds(c.life), era.Holds(c.want))
+		if !period.Holds(c.life) || period.Holds(c.want) {
+			t.Errorf("%s: of the period: %v, afterwards: %v", c.name, period.Holds(c.life), period.Holds(c.want))
 		}
-		got := era.Next(c.life, c.base, true)
+		got := period.Next(c.life, c.base, true)
 		if got != c.want {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
 		}
@@ -50,7 +50,7 @@ func TestNextEra(t *testing.T) {
 		}
 	}
 	// A floor of before counts for nobody any more, and what it had ended stays so.
-	if l := era.Next(ttl.Lifetime{TS: 181, Generation: 1}, 5, true); after.Expired(l, 1000) {
+	if l := period.Next(ttl.Lifetime{TS: 181, Generation: 1}, 5, true); after.Expired(l, 1000) {
 		t.Errorf("%+v has expired", l)
 	}
 	var back ttl.Policy
