@@ -78,7 +78,7 @@ func (w *testServer) open() {
 	w.t.Helper()
 	open := w.setup.disk.Open
 	if _, moves := w.setup.store.Clock.(*ttl.VirtualClock); !moves {
-		open = func(ctx context.Context) (testdisk.OpenedEngine, error) {
+		open = func(ctx context.Context) (testdisk.Engine, error) {
 			return w.setup.disk.OpenAt(ctx, w.setup.store.Clock)
 		}
 	}

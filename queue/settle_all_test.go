@@ -16,7 +16,7 @@ import (
 // errorAfterCommitEngine is an engine whose transactions return an error although they are committed, while
 // lost is set.
 type errorAfterCommitEngine struct {
-	testdisk.OpenedEngine
+	testdisk.Engine
 	shared bool
 	lost   atomic.Bool // read by the background work of the host, too
 }

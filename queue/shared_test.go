@@ -16,7 +16,7 @@ func storedLocksTested(t testing.TB) bool {
 
 // fakeSharedEngine is an engine in memory that reports that other servers have it open as well, although none
 // has. Locks are therefore stored in it.
-type fakeSharedEngine struct{ testdisk.OpenedEngine }
+type fakeSharedEngine struct{ testdisk.Engine }
 
 func (fakeSharedEngine) Shared() bool { return true }
 

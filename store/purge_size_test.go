@@ -18,7 +18,7 @@ import (
 
 // deletionCountingEngine is an engine that counts the items that each transaction deletes.
 type deletionCountingEngine struct {
-	testdisk.OpenedEngine
+	testdisk.Engine
 	items  []int // of the transactions that delete any
 	ranges []engine.Range
 }
@@ -67,7 +67,7 @@ func TestPurgeTransactionSize(t *testing.T) {
 			var e *deletionCountingEngine
 			b := newBenchOver(t, testdisk.New(t), `"defaultTtl":10`,
 				store.Options{Ranges: 1, ManualReaper: true},
-				func(p testdisk.OpenedEngine) engine.Engine { e = &deletionCountingEngine{Engine: p}; return e })
+				func(p testdisk.Engine) engine.Engine { e = &deletionCountingEngine{Engine: p}; return e })
 			defer b.close()
 			for i := range c.documents {
 				body := fmt.Appendf(nil, `{"id":"%d","pk":"x","n":%d,"pad":"%s"}`, i, i,
@@ -95,7 +95,7 @@ func TestPurgedKeysAreRangeDeleted(t *testing.T) {
 	t.Parallel()
 	var e *deletionCountingEngine
 	b := newBenchOver(t, testdisk.New(t), `"defaultTtl":10`, store.Options{Ranges: 1, ManualReaper: true},
-		func(p testdisk.OpenedEngine) engine.Engine { e = &deletionCountingEngine{Engine: p}; return e })
+		func(p testdisk.Engine) engine.Engine { e = &deletionCountingEngine{Engine: p}; return e })
 	defer b.close()
 	const documents, lives = 3_000, 1_500
 	alive := func(i int) bool { return i%lives == 0 || i == documents-1 }

@@ -50,17 +50,17 @@ func newBenchOn(t *testing.T, fs *testdisk.EngineStorage, spec string, ranges in
 // spec holds members of the container's definition as JSON.
 func newBenchWith(t *testing.T, fs *testdisk.EngineStorage, spec string, o store.Options) *testStore {
 	t.Helper()
-	return newBenchOver(t, fs, spec, o, func(e testdisk.OpenedEngine) engine.Engine { return e })
+	return newBenchOver(t, fs, spec, o, func(e testdisk.Engine) engine.Engine { return e })
 }
 
 // newBenchOver opens a testStore with the options o over the engine that watch returns. watch is called with
 // the engine of the disk fs and usually wraps it. spec holds members of the container's definition as JSON.
 func newBenchOver(t *testing.T, fs *testdisk.EngineStorage, spec string, o store.Options,
-	watch func(testdisk.OpenedEngine) engine.Engine) *testStore {
+	watch func(testdisk.Engine) engine.Engine) *testStore {
 	t.Helper()
 	open := fs.Open
 	if _, moves := o.Clock.(*ttl.VirtualClock); o.Clock != nil && !moves {
-		open = func(ctx context.Context) (testdisk.OpenedEngine, error) { return fs.OpenAt(ctx, o.Clock) }
+		open = func(ctx context.Context) (testdisk.Engine, error) { return fs.OpenAt(ctx, o.Clock) }
 	}
 	e, err := open(t.Context())
 	if err != nil {
@@ -499,7 +499,7 @@ func TestConcurrentReplacesWithIfMatch(t *testing.T) {
 // updateCallSignalingEngine is an engine that signals when the store calls Update or Settle, which wait for
 // the disk.
 type updateCallSignalingEngine struct {
-	testdisk.OpenedEngine
+	testdisk.Engine
 	come atomic.Pointer[chan struct{}]
 }
 
@@ -570,7 +570,7 @@ func TestReadsReturnDurableWrites(t *testing.T) {
 	var w *updateCallSignalingEngine
 	b := newBenchOver(t, s.disk(t), `"defaultTtl":-1,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`,
 		store.Options{Ranges: 1, ManualReaper: true},
-		func(e testdisk.OpenedEngine) engine.Engine { w = &updateCallSignalingEngine{Engine: e}; return w })
+		func(e testdisk.Engine) engine.Engine { w = &updateCallSignalingEngine{Engine: e}; return w })
 	defer b.close()
 
 	body := func(id string, n int) []byte { return fmt.Appendf(nil, `{"id":%q,"pk":"x","u":%q,"n":%d}`, id, id, n) }

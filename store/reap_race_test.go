@@ -21,7 +21,7 @@ import (
 // midTransactionHookEngine is an engine that calls a function once in the middle of the next transaction,
 // after the transaction's closure and before its commit.
 type midTransactionHookEngine struct {
-	testdisk.OpenedEngine
+	testdisk.Engine
 	happens atomic.Pointer[func()]
 }
 
@@ -42,7 +42,7 @@ func TestReaperWithConcurrentWrites(t *testing.T) {
 	t.Parallel()
 	var e *midTransactionHookEngine
 	b := newBenchOver(t, testdisk.New(t), `"defaultTtl":-1`, store.Options{Ranges: 1, ManualReaper: true},
-		func(p testdisk.OpenedEngine) engine.Engine { e = &midTransactionHookEngine{Engine: p}; return e })
+		func(p testdisk.Engine) engine.Engine { e = &midTransactionHookEngine{Engine: p}; return e })
 	defer b.close()
 	if _, err := b.c.ChangeSettings(b.ctx,
 		func(s *store.ContainerSettings) error {

@@ -34,7 +34,7 @@ func twoServers(t *testing.T, spec string, clock *ttl.VirtualClock, machines [2]
 		return store.Options{Clock: system, Wall: machine, Ranges: 1, ManualReaper: true}
 	}
 	var shared *sharedengine.SharedEngine
-	a = newBenchOver(t, testdisk.New(t), spec, options(machines[0]), func(p testdisk.OpenedEngine) engine.Engine {
+	a = newBenchOver(t, testdisk.New(t), spec, options(machines[0]), func(p testdisk.Engine) engine.Engine {
 		var err error
 		if shared, err = sharedengine.Share(p); err != nil {
 			t.Fatal(err)

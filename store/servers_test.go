@@ -33,7 +33,7 @@ func newServersOver(t *testing.T, spec string, ranges int,
 	t.Helper()
 	o := store.Options{Ranges: ranges, ManualReaper: true}
 	var shared *sharedengine.SharedEngine
-	b = newBenchOver(t, testdisk.New(t), spec, o, func(p testdisk.OpenedEngine) (e engine.Engine) {
+	b = newBenchOver(t, testdisk.New(t), spec, o, func(p testdisk.Engine) (e engine.Engine) {
 		var err error
 		if shared, err = sharedengine.Share(p); err != nil {
 			t.Fatal(err)

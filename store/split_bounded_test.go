@@ -23,7 +23,7 @@ import (
 // container's gate (its lock) is held exclusively. It can call a function at each view of a split that begins
 // while nobody holds the gate.
 type keysUnderLockCountingEngine struct {
-	testdisk.OpenedEngine
+	testdisk.Engine
 	guarded atomic.Pointer[watchedContainer] // nil: nobody watches
 
 	mu   sync.Mutex

@@ -22,7 +22,7 @@ import (
 // hookedEngine is an engine that calls functions set by the test before and after transactions, views and
 // reads of the store.
 type hookedEngine struct {
-	testdisk.OpenedEngine
+	testdisk.Engine
 	mu     sync.Mutex                // for before: the background may be at work, too
 	before func() error              // an error fails the transaction
 	after  func()                    // all that was done before is durable

@@ -20,7 +20,7 @@ import (
 // blockingEngine is an engine that keeps one transaction open until release is closed, as a slow stored
 // procedure does.
 type blockingEngine struct {
-	testdisk.OpenedEngine
+	testdisk.Engine
 	next    atomic.Bool // the next transaction is kept open
 	open    chan struct{}
 	release chan struct{}

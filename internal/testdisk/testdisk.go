@@ -25,8 +25,8 @@ const Variable = "MAYFLY_TEST_ENGINE"
 // the time, and to open a connection takes longer than to wait for one.
 const connections = 3
 
-// OpenedEngine is the interface of the engines, Pebble or PostgreSQL, that an EngineStorage opens.
-type OpenedEngine = sharedengine.EngineWithGetter
+// Engine is the interface of the engines, Pebble or PostgreSQL, that an EngineStorage opens.
+type Engine = sharedengine.EngineWithGetter
 
 // Postgres reports whether the tests run with the engine for PostgreSQL.
 func Postgres(t testing.TB) bool {
@@ -130,7 +130,7 @@ func (d *EngineStorage) CrashClone(cfg vfs.CrashCloneCfg) *EngineStorage {
 }
 
 // Open opens the engine with the data of the disk.
-func (d *EngineStorage) Open(ctx context.Context) (OpenedEngine, error) {
+func (d *EngineStorage) Open(ctx context.Context) (Engine, error) {
 	if d.schema != "" {
 		e, err := d.database(ctx)
 		if err != nil {
@@ -148,7 +148,7 @@ func (d *EngineStorage) Open(ctx context.Context) (OpenedEngine, error) {
 
 // OpenAt opens the engine with the data of the disk, for a test that moves the time. An engine that takes the
 // time from its database takes it from clock instead.
-func (d *EngineStorage) OpenAt(ctx context.Context, clock ttl.Clock) (OpenedEngine, error) {
+func (d *EngineStorage) OpenAt(ctx context.Context, clock ttl.Clock) (Engine, error) {
 	if d.schema == "" {
 		return d.Open(ctx)
 	}

@@ -40,7 +40,7 @@ type testServer struct {
 
 // faultyEngine is an engine whose transactions fail while it is broken.
 type faultyEngine struct {
-	testdisk.OpenedEngine
+	testdisk.Engine
 	broken *atomic.Bool
 }
 
