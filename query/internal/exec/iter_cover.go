@@ -113,7 +113,8 @@ func (wk *indexWalker) noteReturned() {
 		!bytes.Equal(x.done.Key, wk.entry.key) {
 		return
 	}
-	wk.returnedKey, wk.rest = append([]byte{}, wk.found...), 0
+	wk.leaps = wk.rest > skipFrom || wk.leaps && wk.rest > 0
+	wk.returnedKey, wk.rest = append(wk.returnedKey[:0], wk.found...), 0
 	if wk.sub != nil {
 		if _, lacking := wk.sub.(*missingPathDocumentIterator); !lacking {
 			wk.returnedKey = nil // the keys in a run are not exact
@@ -129,7 +130,7 @@ func (wk *indexWalker) leave() error {
 	if wk.w.Reverse {
 		p.Hi = bytes.Clone(wk.found)
 	} else {
-		p.Lo = append(bytes.Clone(wk.found), 0xFF)
+		p.Lo = append(append(make([]byte, 0, len(wk.found)+1), wk.found...), 0xFF)
 	}
 	over := bytes.Compare(p.Lo, p.Hi) >= 0
 	wk.ahead, wk.group = false, wk.group[:0]

@@ -33,8 +33,8 @@ type indexWalker struct {
 	key     []byte                    // the last key that was found to be exact
 	misses  int                       // entries without a matching document
 	allowed *allowedRIDs              // documents that may match; nil: any
-	// maxSkips is how many entries without a match the walk may skip, in addition to some for each match,
-	// before it is restricted or replaced (see indexWalkWithSortFallback); 0: any number
+	// maxSkips is how many entries without a match the walk may skip before it is restricted or replaced (see
+	// indexWalkWithSortFallback), in addition to some for each match; 0: any number
 	maxSkips int
 	passed   int
 	wanted   int64 // matching documents of the page when the walk began
@@ -50,6 +50,7 @@ type indexWalker struct {
 	loose       bool        // one row is enough for all entries of a key (DISTINCT)
 	returnedKey []byte      // key of which a row has been returned
 	rest        int         // entries of it that were skipped
+	leaps       bool        // keys have many entries: the walk seeks the next key at the second entry of one
 	fresh       bool        // the current entry has just been returned
 }
 
@@ -224,8 +225,7 @@ func (wk *indexWalker) tooManySkips() bool {
 }
 
 // step advances to the next index entry with a live document. It returns false at the end of the span of keys
-// that is being walked. It also returns false at a key that does not contain the whole value, such as that of
-// a cut string: run then sorts the documents with this key by their values.
+// and at a key that does not contain the whole value (a cut string): run then sorts the documents of the key.
 func (wk *indexWalker) step() (bool, error) {
 	for wk.advance() {
 		if err := wk.x.pass(lang.EntryWork); err != nil {
@@ -238,7 +238,7 @@ func (wk *indexWalker) step() (bool, error) {
 			wk.key = append(wk.key[:0], wk.found...)
 		}
 		if wk.returnedKey != nil && bytes.Equal(wk.returnedKey, wk.found) {
-			if wk.rest++; wk.rest > skipFrom {
+			if wk.rest++; wk.rest > skipFrom || wk.leaps {
 				return false, wk.leave()
 			}
 			continue
