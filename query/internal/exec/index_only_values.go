@@ -291,6 +291,7 @@ type indexTermGrouper struct {
 	one    *eval.GroupState // the group of key
 	read   int              // entries of key that were read and counted
 	rest   int              // entries of key that were skipped
+	many   bool             // the last key that was counted had more than skipFrom entries
 	passed bool             // the group of key is not on this page
 	over   bool             // neither key nor any later key has a group on this page
 }
@@ -345,6 +346,9 @@ func (t *indexTermGrouper) entry(key []byte, rid uint64) error {
 			if t.passed = t.one == nil; t.one != nil {
 				t.read = 1
 				t.g.AddValue(t.one, v)
+				if t.counts {
+					return t.countRest()
+				}
 				return t.x.Run.Err
 			}
 		}
@@ -369,14 +373,15 @@ func (t *indexTermGrouper) entry(key []byte, rid uint64) error {
 }
 
 // countRest counts the remaining index entries of the current key without reading them. It uses the number
-// that the source has cached. Without one it does nothing, except after countFrom entries of the key: then it
-// has the source count them.
+// that the source has cached, after skipFrom entries or, if the previous key had many, after the first. Without
+// a cached number it does nothing, except after countFrom entries of the key: then it has the source count
+// them.
 func (t *indexTermGrouper) countRest() (err error) {
 	c, ok := t.src.Source.(source.IndexEntryCounter)
 	if p, far := t.src.Source.(source.Prefetcher); far && p.Prefetches() > 0 {
 		ok = false // each count would need a round trip to the server of the data
 	}
-	if !ok || len(t.src.dead) > 0 || t.read != skipFrom && t.read != countFrom {
+	if !ok || len(t.src.dead) > 0 || t.read != skipFrom && t.read != countFrom && !(t.many && t.read == 1) {
 		return t.x.Run.Err
 	}
 	behind := append(t.key, 0xFF)
@@ -388,6 +393,7 @@ func (t *indexTermGrouper) countRest() (err error) {
 	if !known || err != nil {
 		return err
 	}
+	t.many = n > skipFrom
 	n -= int64(t.read)
 	t.x.passEntries(n)
 	t.one = t.g.CountValues(t.one, n)
