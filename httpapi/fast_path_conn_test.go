@@ -16,14 +16,14 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// rawHTTPConn is a client's HTTP/1.1 connection on which a test sends requests as text.
-type rawHTTPConn struct {
+// rawHTTPTestClient is a client's HTTP/1.1 connection on which a test sends requests as text.
+type rawHTTPTestClient struct {
 	t  *testing.T
 	c  net.Conn
 	in *bufio.Reader
 }
 
-func dialPlain(t *testing.T, base string) *rawHTTPConn {
+func dialPlain(t *testing.T, base string) *rawHTTPTestClient {
 	t.Helper()
 	c, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))
 	if err != nil {
@@ -33,10 +33,10 @@ func dialPlain(t *testing.T, base string) *rawHTTPConn {
 	if err := c.SetDeadline((ttl.SystemClock{}).Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
-	return &rawHTTPConn{t, c, bufio.NewReader(c)}
+	return &rawHTTPTestClient{t, c, bufio.NewReader(c)}
 }
 
-func (l *rawHTTPConn) write(text string) {
+func (l *rawHTTPTestClient) write(text string) {
 	l.t.Helper()
 	if _, err := io.WriteString(l.c, text); err != nil {
 		l.t.Fatal(err)
@@ -44,7 +44,7 @@ func (l *rawHTTPConn) write(text string) {
 }
 
 // read reads the next response.
-func (l *rawHTTPConn) read() (status int, header http.Header, body string) {
+func (l *rawHTTPTestClient) read() (status int, header http.Header, body string) {
 	l.t.Helper()
 	a, err := http.ReadResponse(l.in, nil)
 	if err != nil {
@@ -172,7 +172,7 @@ func TestFastPathWrites(t *testing.T) {
 }
 
 // dialFastPath returns a connection whose next request is served on the fast path. own counts these requests.
-func (w *testServer) dialFastPath(t *testing.T, own *atomic.Int64) *rawHTTPConn {
+func (w *testServer) dialFastPath(t *testing.T, own *atomic.Int64) *rawHTTPTestClient {
 	t.Helper()
 	l := dialPlain(t, w.serving(t))
 	for n := 0; own.Load() == 0; n++ { // see TestFastPathResponses

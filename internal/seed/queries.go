@@ -13,11 +13,11 @@ type SavedQuery struct {
 	Self       *tree.Value      `json:"-" tree:"self"`
 	Name       string           `json:"name" required:"true"`
 	Query      string           `json:"query" required:"true"`
-	Parameters []QueryParameter `json:"parameters,omitempty"`
+	Parameters []SavedQueryParameter `json:"parameters,omitempty"`
 }
 
-// QueryParameter is a parameter of a saved query.
-type QueryParameter struct {
+// SavedQueryParameter is a parameter of a saved query.
+type SavedQueryParameter struct {
 	Name  string   `json:"name" required:"true" description:"Name of the parameter, beginning with @."`
 	Value AnyValue `json:"value,omitempty"`
 }
