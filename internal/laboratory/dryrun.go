@@ -86,7 +86,7 @@ func (proposedDefaultTTL) JSONSchema() (s jsonschema.Schema, err error) {
 	return s, nil
 }
 
-type dryRunRequest struct {
+type ttlChangeDryRunRequest struct {
 	ContainerPath
 	Default *proposedDefaultTTL `json:"defaultTtl"`
 
@@ -96,7 +96,7 @@ type dryRunRequest struct {
 	_        struct{} `additionalProperties:"false"`
 }
 
-func (l *Laboratory) dryRun(ctx context.Context, in *dryRunRequest) (DryRunAnswer, error) {
+func (l *Laboratory) dryRun(ctx context.Context, in *ttlChangeDryRunRequest) (DryRunAnswer, error) {
 	if in.Default == nil {
 		return DryRunAnswer{},
 			route.BadRequest("The body must have a 'defaultTtl': a number of seconds, -1, or null for off.")

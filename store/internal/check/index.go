@@ -18,7 +18,7 @@ func (k *checker) policies() []*index.Indexer {
 	return append([]*index.Indexer{k.state.Terms}, k.state.Olders...)
 }
 
-// checkTerms reports index entries that an item lacks.
+// checkTerms reports the index entries that should exist for an item, but are missing from the index.
 func (k *checker) checkTerms(s *view.PartitionRange, item *view.DecodedItem) error {
 	want, err := view.StoredTerms(k.r, k.state.Terms, s.Scope, item)
 	if err != nil {
