@@ -10,9 +10,9 @@ import (
 
 // SavedQuery is a query that is saved with its container.
 type SavedQuery struct {
-	Self       *tree.Value      `json:"-" tree:"self"`
-	Name       string           `json:"name" required:"true"`
-	Query      string           `json:"query" required:"true"`
+	Self       *tree.Value           `json:"-" tree:"self"`
+	Name       string                `json:"name" required:"true"`
+	Query      string                `json:"query" required:"true"`
 	Parameters []SavedQueryParameter `json:"parameters,omitempty"`
 }
 
