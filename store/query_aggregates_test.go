@@ -56,3 +56,28 @@ func TestIndexOnlyAggregatesOfAPartition(t *testing.T) {
 		}
 	}
 }
+
+// TestIndexOnlyAggregatesOfAKeyPrefix checks an aggregate over a prefix of a hierarchical partition key, whose
+// documents have several keys and were written in turns.
+func TestIndexOnlyAggregatesOfAKeyPrefix(t *testing.T) {
+	for _, ranges := range []int{1, 3} {
+		b := newQueryBench(t, store.Options{Ranges: ranges}, true, "")
+		defer b.close()
+		want := 0
+		for i := range 300 {
+			b.put(fmt.Sprintf(`{"id":"%d","pk":"p%d","sub":"s%d","n":%d}`, i, i%3/2, i%7, i))
+			if i%3 < 2 && i >= 50 {
+				want++
+			}
+		}
+		q := store.QueryRequest{Text: "SELECT VALUE COUNT(1) FROM c WHERE c.n >= 50"}
+		q.Scope.Partition = pk("p0")
+		page, _, err := b.c.Query(b.ctx, q)
+		if err != nil || len(page.Rows) != 1 || string(page.Rows[0]) != fmt.Sprint(want) {
+			t.Errorf("%d ranges: %s, want %d (%v)", ranges, page.Rows, want, err)
+		}
+		if ranges == 1 && page.Stats.Loaded > 0 {
+			t.Errorf("%d documents are read", page.Stats.Loaded)
+		}
+	}
+}
