@@ -175,7 +175,8 @@ func (m *Mayfly) Clock() ttl.Clock { return m.clock }
 func (m *Mayfly) Now() time.Time { return m.server.DB().Now() }
 
 // Advance moves the clock forward by d, which must not be negative. When it returns, all effects of the move
-// have happened: expired items have been purged, and feeds and webhooks have been notified.
+// have happened: expired items have been purged, unless the reaper is paused or delayed, and feeds and
+// webhooks have been notified.
 func (m *Mayfly) Advance(d time.Duration) {
 	m.t.Helper()
 	ctx := context.Background()
