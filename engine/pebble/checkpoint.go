@@ -83,6 +83,9 @@ func (e *Engine) checkpoint(h *dataFolder, dir string, note []byte) error {
 	if err := e.libraryCheckpoint(dir); err != nil {
 		return err
 	}
+	if err := e.cutCopiedLog(h.fs, dir); err != nil {
+		return err
+	}
 	// If the fence has tripped since, part of the checkpoint may be in memory only.
 	if err := e.fence.err(); err != nil {
 		return err

@@ -95,12 +95,11 @@ func checkLog(o Options, number uint64, present bool) (*logDamage, error) {
 	if err != nil {
 		return nil, err
 	}
-	end := logEnd(data, uint32(number))
-	own := func(c recordChunkHeader) bool { return c.kind >= logChunk && c.log == uint32(number) }
-	at := nextChunk(data, end+1, own)
+	end, at := unreadable(data, number)
 	if at < 0 {
 		return nil, nil
 	}
+	own := ofLog(number)
 	behind := len(bytes.TrimRight(data[end:], "\x00"))
 	if behind <= unsyncedTail &&
 		nextChunk(data, at, func(c recordChunkHeader) bool { return own(c) && c.sync > int64(end) }) < 0 {
