@@ -30,12 +30,13 @@ type Change struct {
 	Kind      ChangeKind
 	Document  Document // the document after the change; for Deleted and Expired it has only the ID
 	Timestamp time.Time
-	// Previous is the version that was replaced or deleted. It is nil without AllVersions, and if the
-	// container does not keep previous versions.
+	// Previous is the version that was replaced or deleted. It is nil without AllVersions, and if the option
+	// Spec has set a PreviousImagePolicy that excludes it. For Expired it is nil unless such a policy
+	// includes deletes, or WithOptions sets TTLPreviousImage.
 	Previous *Document
 	// Position is the position from which a reader resumes after it has handled this change. The reader
-	// misses no change. If this change is not the last one of its transaction or of the page in which it was
-	// read, the reader gets some changes again, including this one.
+	// misses no change. Changes are read in pages: unless this change is the last of its page, the reader
+	// gets the changes of the page again, including this one.
 	Position FeedPosition
 }
 
@@ -183,7 +184,7 @@ type Expiration struct {
 }
 
 // Expirations yields the documents that have expired, beginning after a position. Each document occurs once.
-// Within a partition range, the entries are in the order in which the reaper found the expired documents.
+// Within a partition range (see Transact), they are in the order in which the reaper found the documents.
 // Expirations ends after the latest entry, unless the option Follow is given; it accepts no other option. The
 // container must keep a log of expirations: see LogExpirations.
 func (c *Container) Expirations(ctx context.Context, after FeedPosition,

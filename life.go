@@ -9,7 +9,9 @@ import (
 
 // Lease prevents the expiry of a document for the duration d, in whole seconds up to 7 days, whatever the
 // time to live of the document is. The document itself does not change. Lease returns the time at which the
-// lease ends. It returns ErrNotFound if the document does not exist or has expired.
+// lease ends. If the time to live has passed by then, the document expires at once. A second Lease replaces
+// the first, even if it ends earlier. Lease returns ErrNotFound if the document does not exist or has
+// expired.
 func (c *Container) Lease(ctx context.Context, pk PartitionKey, id string,
 	d time.Duration) (until time.Time, err error) {
 	key, err := partitionKey(pk)

@@ -62,9 +62,9 @@ type PostgresDatabase struct {
 
 // Postgres returns the PostgresDatabase for a PostgreSQL connection string,
 // postgres://user:password@host1,host2/database?sslmode=verify-full. It does not connect. The store is kept
-// in the schema mayfly, which Open creates if necessary. Open fails with engine.ErrUnavailable if the
-// database does not answer. Several processes can have the store open at the same time. Snapshot and Restore
-// are not available; they need a store in a folder.
+// in the schema mayfly, which Open creates if necessary. Open fails with engine.ErrUnavailable,
+// which is not the ErrUnavailable of this package, if the database does not answer. Several processes can
+// have the store open at the same time. Snapshot and Restore are not available.
 func Postgres(url string) PostgresDatabase {
 	return PostgresDatabase{func(ctx context.Context, o *options) (engine.Engine, error) {
 		return postgres.Open(ctx, postgres.Options{URL: url, Logger: o.logger})

@@ -78,7 +78,7 @@ type ReceivedMessage struct {
 	Deliveries  uint32    // number of earlier deliveries that failed
 	Enqueued    time.Time // time at which the message arrived
 	ExpiresAt   time.Time // zero: the message does not expire
-	LockedUntil time.Time // zero: not locked; in a locked session: the end of the year 9999
+	LockedUntil time.Time // zero after Peek and Take; the end of 9999 in a Session, whose own lock counts
 	Reason      string    // of a dead letter: for example TTLExpiredException
 	Description string    // of a dead letter: a longer text
 

@@ -8,7 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// PatchOperation is one operation of a Patch, as in Cosmos DB.
+// PatchOperation is one operation of a Patch, as in Cosmos DB. The Value nil is JSON's null.
 type PatchOperation struct {
 	Op    string `json:"op"`   // "add", "set", "replace", "remove", "incr" or "move"
 	Path  string `json:"path"` // of the value to change: "/page", "/items/0"; "/items/-" appends to an array

@@ -218,9 +218,8 @@ func (o *Sender) Send(ctx context.Context, messages ...Message) error {
 	return o.db.retryAfterRestore(ctx, func() error { return o.db.queues.Send(ctx, o.at, list, nil) })
 }
 
-// Schedule sends messages that become available later: each must have a scheduled time At. All or none of
-// them are stored, durably. Schedule returns their sequence numbers, by which Cancel can delete them. Its
-// errors are those of Send.
+// Schedule works like Send, but each message must have a scheduled time At, and Schedule returns the sequence
+// numbers, by which Cancel can delete the messages.
 func (o *Sender) Schedule(ctx context.Context, messages ...Message) (numbers []int64, err error) {
 	list, err := o.encode(messages)
 	if err != nil {
@@ -233,8 +232,8 @@ func (o *Sender) Schedule(ctx context.Context, messages ...Message) (numbers []i
 	return numbers, err
 }
 
-// Cancel deletes scheduled messages, all or none of them. It returns ErrNotFound if one of them has already
-// arrived.
+// Cancel deletes scheduled messages, all or none of them. It returns ErrNotFound if the scheduled time of one
+// of them has come, or if it does not exist.
 func (o *Sender) Cancel(ctx context.Context, numbers ...int64) error {
 	return o.db.retryAfterRestore(ctx,
 		func() error { return o.db.queues.CancelScheduled(ctx, o.at, numbers, nil) })

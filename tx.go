@@ -21,10 +21,10 @@ type Tx struct {
 // writes are durable when Transact returns. If fn returns an error, nothing is written, and Transact returns
 // that error. fn sees its own writes; other readers see them after the commit.
 //
-// While fn runs, other writes to the same partition range wait; reads do not wait. After 5 seconds, or when
-// ctx ends, the transaction is rolled back with ErrCanceled. Transact may call fn more than once, so
-// fn must have no other effects. fn must write to the container only through tx: another write would wait for
-// the end of the transaction.
+// While fn runs, other writes to the same partition range (a part of the container, by the hash of the
+// partition key) wait; reads do not wait. After 5 seconds, or when ctx ends, the transaction is rolled back
+// with ErrCanceled. Transact may call fn more than once, so fn must have no other effects. fn must write to
+// the container only through tx: another write would wait for the end of the transaction.
 //
 //	err := accounts.Transact(ctx, "ada", func(tx *mayfly.Tx) error {
 //		a, err := mayfly.ReadIn[Account](tx, "checking")
