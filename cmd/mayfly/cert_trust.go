@@ -30,7 +30,7 @@ func trustHints() []trustInstruction {
 		{"dotnet", "on Linux SSL_CERT_DIR=/etc/ssl/certs:FOLDER, where FOLDER has {} (.NET 9 or newer), or " +
 			"SSL_CERT_FILE={}, which replaces the system's file of certificates, but not its folder; " +
 			"anywhere DisableServerCertificateValidation=true; in the connection string"},
-		{"rust", "SSL_CERT_FILE={}"},
+		{"rust", "SSL_CERT_FILE={} on Linux; elsewhere the system's store"},
 		{"curl", "curl --cacert {}"},
 		{"debian", "sudo cp {} /usr/local/share/ca-certificates/mayfly.crt && sudo update-ca-certificates"},
 		{"fedora", "sudo cp {} /etc/pki/ca-trust/source/anchors/mayfly.pem && sudo update-ca-trust"},
