@@ -38,7 +38,7 @@ type (
 	PostingIterator             = source.PostingIterator
 	Prefetcher                  = source.Prefetcher
 	SeekableIndexEntryIterator  = source.SeekableIndexEntryIterator
-	MissingPathLister           = source.MissingPathLister
+	DocumentsWithoutPathLister  = source.DocumentsWithoutPathLister
 	SkippedRIDReporter          = source.SkippedRIDReporter
 	DocumentSource              = source.Source
 	IndexEntryIterator          = source.IndexEntryIterator

@@ -60,13 +60,13 @@ func (c *conn) wakeWriter() {
 	}
 }
 
-// writeResumabilityReporter is an optional interface of a connection. Resumes reports whether a Write that
+// resumableWriteConn is an optional interface of a connection. Resumes reports whether a Write that
 // has timed out can be continued with the rest of its bytes. Within TLS it cannot.
-type writeResumabilityReporter interface{ Resumes() bool }
+type resumableWriteConn interface{ Resumes() bool }
 
 // resumes reports whether a Write that has timed out can be continued.
 func resumes(raw net.Conn) bool {
-	if r, ok := raw.(writeResumabilityReporter); ok {
+	if r, ok := raw.(resumableWriteConn); ok {
 		return r.Resumes()
 	}
 	_, tcp := raw.(*net.TCPConn)

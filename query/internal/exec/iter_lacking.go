@@ -13,7 +13,7 @@ import (
 // in ascending or descending order of rids. If the source cannot list them, all its documents are read.
 func (wk *indexWalker) without() orderedDocumentIterator {
 	from := wk.resumedAt()
-	if shapes, ok := wk.src.(source.MissingPathLister); ok {
+	if shapes, ok := wk.src.(source.DocumentsWithoutPathLister); ok {
 		if rids, ok := shapes.Lacking(wk.w.Path, from, wk.w.Reverse); ok {
 			found := &missingPathDocumentIterator{wk: wk}
 			docs := &ridListDocumentIterator{x: wk.x, src: wk.src, rids: rids, begun: true, allowed: wk.allowed,
@@ -30,7 +30,7 @@ func (wk *indexWalker) without() orderedDocumentIterator {
 // lacking iterates over the documents that do not have the GROUP BY path.
 func (x *Execution) lacking(src source.Source) (source.DocumentIterator, error) {
 	path := x.Plan.IndexOnly.Path
-	if shapes, ok := src.(source.MissingPathLister); ok {
+	if shapes, ok := src.(source.DocumentsWithoutPathLister); ok {
 		if rids, ok := shapes.Lacking(path, 0, false); ok {
 			docs := &ridListDocumentIterator{x: x, src: src, rids: rids, begun: true, skip: x.skip}
 			return &undefinedValueDocumentIterator{docs, x, x.Plan.Rows.GroupBy[0]}, nil

@@ -18,7 +18,7 @@ import (
 // indexWalker iterates over the documents of a source in the order of an index. An index key is cut if the
 // value is long, and the key of an array or object holds only the type. Documents that share such an inexact
 // key form a run: the walker reads and sorts them. Documents that do not have the path have no key in a range
-// index; the walker gets them from source.MissingPathLister.
+// index; the walker gets them from source.DocumentsWithoutPathLister.
 type indexWalker struct {
 	x       *Execution
 	src     source.Source

@@ -2,7 +2,7 @@
 // iterators that it returns.
 //
 // Every range implements Source. The other interfaces (DocumentCounter, ContainerWideDocumentFinder,
-// IndexEntryReader, MissingPathLister and more) are optional: a Source that implements them answers some
+// IndexEntryReader, DocumentsWithoutPathLister and more) are optional: a Source that implements them answers some
 // questions without reading documents. The interfaces belong to the packages that run queries; the store
 // implements them.
 //

@@ -150,8 +150,8 @@ type ContainerWideDocumentFinder interface {
 	Find(rid uint64) (Document, bool, error)
 }
 
-// MissingPathLister is implemented by a Source that can list the documents that lack a path.
-type MissingPathLister interface {
+// DocumentsWithoutPathLister is implemented by a Source that can list the documents that lack a path.
+type DocumentsWithoutPathLister interface {
 	// Lacking iterates over the documents in which path is missing: those that a walk over the path's terms
 	// does not return. The path must not enter arrays, and the source's RangeIndexed must accept it. The
 	// iteration begins at the rid from, and goes downwards if reverse is set; SeekGE may be used upwards

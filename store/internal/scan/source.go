@@ -45,7 +45,7 @@ type Source struct {
 var (
 	_ query.DocumentSource              = (*Source)(nil)
 	_ query.DocumentCounter             = (*Source)(nil)
-	_ query.MissingPathLister           = (*Source)(nil)
+	_ query.DocumentsWithoutPathLister  = (*Source)(nil)
 	_ query.EntryReader                 = (*Source)(nil)
 	_ query.ContainerWideDocumentFinder = (*Source)(nil)
 	_ query.DeadDocumentLister          = (*Source)(nil)
