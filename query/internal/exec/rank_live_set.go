@@ -41,18 +41,14 @@ func (x *Execution) liveSets() (sets []*liveRIDSet, few bool, err error) {
 // the documents.
 func (x *Execution) liveDocuments(src source.Source) (p *liveRIDSet, few bool, err error) {
 	p = &liveRIDSet{}
-	if c, ok := src.(source.DeadDocumentLister); ok {
-		p.dead, ok, err = c.Dead(rankDead)
-		if p.limited = !ok; err != nil {
-			return nil, false, err
+	scoped := isScoped(src)
+	if p.limited = scoped; !scoped {
+		if c, ok := src.(source.DeadDocumentLister); ok {
+			p.dead, ok, err = c.Dead(rankDead)
+			if p.limited = !ok; err != nil {
+				return nil, false, err
+			}
 		}
-	}
-	partition, scoped := src.Partition()
-	if scoped {
-		if err := partition.Close(); err != nil {
-			return nil, false, err
-		}
-		p.limited = true
 	}
 	if !p.limited {
 		p.documents, err = x.countDocuments(src)
