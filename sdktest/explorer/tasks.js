@@ -126,7 +126,7 @@ export const tasks = w => {
 			await hand.click(row('create_item'))
 			await hand.click(page.locator('.request').getByRole('link', { name: 'Make a fault of this' }))
 			await hand.click(button('Add fault'))
-			await see('createItem', 'main table')
+			await see('in shop-tasks/orders', 'main table')
 			const { faults } = await send('/_mayfly/faults', undefined, 'GET')
 			check(faults.some(f => f.container === 'orders'), JSON.stringify(faults))
 			await send('/_mayfly/faults', undefined, 'DELETE')
