@@ -37,6 +37,7 @@ type loadedEntities struct {
 	mu      sync.RWMutex // guards the following fields
 	paths   map[string]*entityState
 	numbers map[uint32]*entityState
+	sorted  []*entityState // result of list; nil: not known
 }
 
 // entityState is the state in memory of one entity. Fields that are not atomic never change, except kept.
@@ -189,7 +190,7 @@ func (m *loadedEntities) add(rec record.EntityRecord) *entityState {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.paths[strings.ToLower(rec.Path)] = e
-	m.numbers[rec.Number] = e
+	m.numbers[rec.Number], m.sorted = e, nil
 	e.children.Store(&[]*entityState{})
 	if rec.Topic != 0 {
 		e.topic = m.numbers[rec.Topic]
@@ -206,6 +207,7 @@ func (m *loadedEntities) forget(list []*entityState) {
 	for _, e := range list {
 		delete(m.paths, strings.ToLower(e.path))
 		delete(m.numbers, e.number)
+		m.sorted = nil
 		if e.topic != nil {
 			e.topic.changeChildren(e, false)
 		}
@@ -273,13 +275,21 @@ func notFound(path string) *entity.Error {
 }
 
 // list returns all entities in the order of their numbers, so that a server always does the work of several
-// entities in the same order.
+// entities in the same order. The caller must not change the list.
 func (m *loadedEntities) list() []*entityState {
 	m.mu.RLock()
-	list := slices.AppendSeq(make([]*entityState, 0, len(m.numbers)), maps.Values(m.numbers))
+	list := m.sorted
 	m.mu.RUnlock()
-	slices.SortFunc(list, func(a, b *entityState) int { return cmp.Compare(a.number, b.number) })
-	return list
+	if list != nil {
+		return list
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.sorted == nil {
+		m.sorted = slices.SortedFunc(maps.Values(m.numbers),
+			func(a, b *entityState) int { return cmp.Compare(a.number, b.number) })
+	}
+	return m.sorted
 }
 
 // numbered returns the entity with a catalog number, or nil if it does not exist.

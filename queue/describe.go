@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/mayflydb/mayfly/engine"
@@ -50,7 +51,7 @@ func (q *Queues) List(ctx context.Context, kind entity.Kind, topic string,
 		}
 		all = *t.children.Load()
 	} else {
-		all = m.list()
+		all = slices.Clone(m.list())
 		sortByPath(all)
 	}
 	var list []*entityState

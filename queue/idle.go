@@ -177,8 +177,9 @@ func (m *loadedEntities) sweepIdle(ctx context.Context) error {
 	if err := m.bringDue(ctx); err != nil {
 		return err
 	}
+	now := m.in.Clock().Millis()
 	for _, e := range m.list() {
-		if m.numbered(e.number) != e || !e.idleTooLong(m.in.Clock().Millis()) {
+		if !e.idleTooLong(now) || m.numbered(e.number) != e {
 			continue
 		}
 		err := m.drop(ctx, e, func(t *host.CatalogTxn) error { return m.checkIdle(t, e) })

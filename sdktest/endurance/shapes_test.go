@@ -197,9 +197,9 @@ func measureKeys(s *shapeServer, n int) {
 	s.times("equality in all partitions, 20 rows", 100, func(i int) {
 		s.query("", fmt.Sprintf("SELECT TOP 20 * FROM c WHERE c.team = %d", i))
 	})
-	s.times("GROUP BY the partition key, TOP 100", 3, func(int) {
-		s.query("", "SELECT TOP 100 c.pk, COUNT(1) AS n FROM c GROUP BY c.pk")
-	})
+	from := time.Now()
+	s.query("", "SELECT TOP 100 c.pk, COUNT(1) AS n FROM c GROUP BY c.pk")
+	s.add("GROUP BY the partition key, TOP 100", milliseconds(time.Since(from)), "ms")
 	s.times("delete of a partition", 50, func(i int) {
 		s.c.want(s.t, 200, "POST", "dbs/d/colls/c/operations/partitionkeydelete", "", "x-ms-documentdb-partitionkey", `["`+key(i)+`"]`)
 	})
