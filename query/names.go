@@ -45,7 +45,8 @@ type (
 	EntryReader                 = source.IndexEntryReader
 	StateVersionReporter        = source.StateVersionReporter
 
-	EntryCounter = source.IndexEntryCounter
+	EntryCounter    = source.IndexEntryCounter
+	InsertEstimator = source.InsertEstimator
 )
 
 // The error of a regular expression that exceeds its time limit.

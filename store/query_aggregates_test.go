@@ -57,8 +57,8 @@ func TestIndexOnlyAggregatesOfAPartition(t *testing.T) {
 	}
 }
 
-// TestIndexOnlyAggregatesOfAKeyPrefix checks an aggregate over a prefix of a hierarchical partition key, whose
-// documents have several keys and were written in turns.
+// TestIndexOnlyAggregatesOfAKeyPrefix checks an aggregate over a prefix of a hierarchical partition key,
+// whose documents have several keys and were written in turns.
 func TestIndexOnlyAggregatesOfAKeyPrefix(t *testing.T) {
 	for _, ranges := range []int{1, 3} {
 		b := newQueryBench(t, store.Options{Ranges: ranges}, true, "")

@@ -7,14 +7,15 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// cutCopiedLog cuts the last write-ahead log in dir, a copy of the data folder that Pebble has made, behind its
-// last readable record.
+// cutCopiedLog cuts the last write-ahead log in dir, a copy of the data folder that Pebble has made, behind
+// its last readable record.
 //
-// Pebble copies this log while it is being written. The copy reads one piece of the file after the other. If the
-// log has grown between two reads, the first piece ends with bytes that had not been written yet, and the next
-// piece begins with later records. The records before these bytes include everything that was acknowledged
-// before the copy began. The later records must be removed, because a log with readable records behind
-// unreadable ones counts as damaged: see checkLogs. The other logs do not change any more when they are copied.
+// Pebble copies this log while it is being written. The copy reads one piece of the file after the other. If
+// the log has grown between two reads, the first piece ends with bytes that had not been written yet, and the
+// next piece begins with later records. The records before these bytes include everything that was
+// acknowledged before the copy began. The later records must be removed, because a log with readable records
+// behind unreadable ones counts as damaged: see checkLogs. The other logs do not change any more when they
+// are copied.
 //
 // If the log in the data folder is damaged at the same position, cutCopiedLog fails with a *logDamage.
 func (e *Engine) cutCopiedLog(f vfs.FS, dir string) error {

@@ -52,8 +52,8 @@ func (g *growingLog) Read(p []byte) (n int, err error) {
 }
 
 // TestSnapshotOfAGrowingLog checks that a snapshot can be opened although its copy of the write-ahead log was
-// made while writes were acknowledged: it contains all earlier writes, and of the later ones none or the first
-// ones.
+// made while writes were acknowledged: it contains all earlier writes, and of the later ones none or the
+// first ones.
 func TestSnapshotOfAGrowingLog(t *testing.T) {
 	t.Parallel()
 	disk := &growingLogFS{FS: vfs.NewMem()}

@@ -1,8 +1,8 @@
-// Package endurance has tests that run a server for a long time. TestEndurance writes, reads, sends, receives,
-// takes snapshots, restores them and follows a change feed while operations fail and the server is killed
-// repeatedly, and compares each response with a model. TestGrowth measures how the time and memory of the server
-// grow with the number of documents, and TestGrowthOfShapes with the number of partitions, containers, queues
-// and messages, and with the size of documents.
+// Package endurance has tests that run a server for a long time. TestEndurance writes, reads, sends,
+// receives, takes snapshots, restores them and follows a change feed while operations fail and the server is
+// killed repeatedly, and compares each response with a model. TestGrowth measures how the time and memory of
+// the server grow with the number of documents, and TestGrowthOfShapes with the number of partitions,
+// containers, queues and messages, and with the size of documents.
 //
 //	go test -tags long -v -timeout 2h -run TestEndurance . -duration 1h -kill 1m
 //	go test -tags long -v -timeout 4h -run 'TestGrowth$' . -documents 1000000,10000000

@@ -181,9 +181,9 @@ func (t *indexTermGrouper) entry(key []byte, rid uint64) error {
 }
 
 // countRest counts the remaining index entries of the current key without reading them. It uses the number
-// that the source has cached, after skipFrom entries or, if the previous key had many, after the first. Without
-// a cached number it does nothing, except after countFrom entries of the key: then it has the source count
-// them.
+// that the source has cached, after skipFrom entries or, if the previous key had many, after the first.
+// Without a cached number it does nothing, except after countFrom entries of the key: then it has the source
+// count them.
 func (t *indexTermGrouper) countRest() (err error) {
 	c, ok := t.src.Source.(source.IndexEntryCounter)
 	if p, far := t.src.Source.(source.Prefetcher); far && p.Prefetches() > 0 {

@@ -50,24 +50,33 @@ func (x *Execution) indexOnlySources() (list []indexOnlySource, ok bool, err err
 
 // partitionRIDs returns the rids of the logical partition that is the scope of src. ok is false if it is
 // cheaper to read the documents of the partition or of a condition, because they are few, than the index
-// entries of the query, which belong to all partitions.
+// entries of the query, which belong to all partitions. It gives up after few rids if most documents that
+// were inserted in the same time belong to other partitions.
 func (x *Execution) partitionRIDs(src source.Source) (in *ridSet, ok bool, err error) {
 	entries, ok := src.(source.IndexEntryCounter)
-	if !ok {
-		return nil, false, nil
+	if !ok || slices.ContainsFunc(x.Plan.AccessPaths, plan.IndexAccess.Lists) {
+		return nil, false, nil // the intersection with a posting list has few documents
 	}
 	partition, _ := src.Partition()
 	defer func() { err = errors.Join(err, partition.Close()) }()
 	var rids []uint64
 	held := 0
 	defer func() { x.Run.Used -= held }()
-	for next := 8 * entriesPerDocument; partition.Next(); {
+	for next := entriesPerDocument; partition.Next(); {
 		if err := x.passEntry(); err != nil {
 			return nil, false, err
 		}
 		if rids = append(rids, partition.RID()); len(rids) == next {
-			next *= 4
-			if few, err := x.isAnyConstraintShorter(entries, len(rids)/entriesPerDocument); few || err != nil {
+			next *= 2
+			if e, ok := src.(source.InsertEstimator); ok &&
+				e.InsertsBetween(rids[0], partition.RID()) > uint64(entriesPerDocument*len(rids)) {
+				return nil, false, nil
+			}
+			if len(rids) < 8*entriesPerDocument { // a count would cost more than the documents
+				continue
+			}
+			few, err := x.isAnyConstraintShorter(entries, len(rids)/entriesPerDocument)
+			if few || err != nil {
 				return nil, false, err
 			}
 		}

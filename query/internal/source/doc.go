@@ -2,8 +2,8 @@
 // iterators that it returns.
 //
 // Every range implements Source. The other interfaces (DocumentCounter, ContainerWideDocumentFinder,
-// IndexEntryReader, DocumentsWithoutPathLister and more) are optional: a Source that implements them answers some
-// questions without reading documents. The interfaces belong to the packages that run queries; the store
+// IndexEntryReader, DocumentsWithoutPathLister and more) are optional: a Source that implements them answers
+// some questions without reading documents. The interfaces belong to the packages that run queries; the store
 // implements them.
 //
 // The package holds nothing but the interfaces. It imports no other package of query.

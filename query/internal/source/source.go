@@ -89,6 +89,14 @@ type IndexEntryCounter interface {
 	KnownEntries(lo, hi []byte) (n int64, ok bool)
 }
 
+// InsertEstimator is implemented by a Source that can estimate, without reading, how many documents were
+// inserted.
+type InsertEstimator interface {
+	// InsertsBetween returns about how many documents of all partitions of the range were inserted with rids
+	// from first to last. Other writes in that time may count as well.
+	InsertsBetween(first, last uint64) uint64
+}
+
 // SeekableIndexEntryIterator is implemented by a forward IndexEntryIterator that can move to the first entry
 // whose key is not less than a given key. This costs more than a Next, and less than a new iterator.
 type SeekableIndexEntryIterator interface {

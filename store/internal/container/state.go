@@ -95,8 +95,8 @@ func (st *State) Retention() int64 {
 }
 
 // AsksPreviousOfDelete reports whether the container's definition says that the feed of all versions shows
-// the last version of a deleted or expired item. The last version of a deleted item is stored in any case; that
-// of an expired item only if this is so, or if the option TTLPreviousImage is set.
+// the last version of a deleted or expired item. The last version of a deleted item is stored in any case;
+// that of an expired item only if this is so, or if the option TTLPreviousImage is set.
 func (st *State) AsksPreviousOfDelete() bool {
 	mode, _ := st.Spec.PreviousImages()
 	return mode&definition.PreviousOfDelete != 0

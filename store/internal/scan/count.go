@@ -40,6 +40,12 @@ func (s *Source) Count() (n int64, ok bool) {
 	return n - dead, ok
 }
 
+// InsertsBetween implements query.InsertEstimator: it returns the number of transactions of the range between
+// those that inserted the two documents.
+func (s *Source) InsertsBetween(first, last uint64) uint64 {
+	return layout.WriteSequence(last).LSN() - layout.WriteSequence(first).LSN()
+}
+
 // pointRange returns the range of the point keys (the keys by which items are found by id) of those items
 // of the partition range whose effective partition keys lie between the bounds of the scope.
 func (s *Source) pointRange() engine.Range {

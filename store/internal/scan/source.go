@@ -57,6 +57,8 @@ var (
 	_ query.Prefetcher = (*Source)(nil)
 
 	_ query.EntryCounter = (*Source)(nil)
+
+	_ query.InsertEstimator = (*Source)(nil)
 )
 
 // Close closes the iterators of the source and returns the first error of the source.
