@@ -29,8 +29,8 @@ func (x *Execution) indexOnlySources() (list []indexOnlySource, ok bool, err err
 	list = make([]indexOnlySource, len(x.sources))
 	for i, src := range x.sources {
 		one := indexOnlySource{Source: src, all: src}
-		if isScoped(src) {
-			in, ok, err := x.partitionRIDs(src)
+		if partition, scoped := src.Partition(); scoped {
+			in, ok, err := x.partitionRIDs(src, partition)
 			if err != nil || !ok {
 				return nil, false, err
 			}
@@ -48,17 +48,18 @@ func (x *Execution) indexOnlySources() (list []indexOnlySource, ok bool, err err
 	return list, true, nil
 }
 
-// partitionRIDs returns the rids of the logical partition that is the scope of src. ok is false if it is
+// partitionRIDs returns the rids of the logical partition that is the scope of src, and closes partition, the
+// iterator over them. ok is false if it is
 // cheaper to read the documents of the partition or of a condition, because they are few, than the index
 // entries of the query, which belong to all partitions. It gives up after few rids if most documents that
 // were inserted in the same time belong to other partitions.
-func (x *Execution) partitionRIDs(src source.Source) (in *ridSet, ok bool, err error) {
+func (x *Execution) partitionRIDs(src source.Source, partition source.PostingIterator) (in *ridSet, ok bool,
+	err error) {
+	defer func() { err = errors.Join(err, partition.Close()) }()
 	entries, ok := src.(source.IndexEntryCounter)
 	if !ok || slices.ContainsFunc(x.Plan.AccessPaths, plan.IndexAccess.Lists) {
 		return nil, false, nil // the intersection with a posting list has few documents
 	}
-	partition, _ := src.Partition()
-	defer func() { err = errors.Join(err, partition.Close()) }()
 	var rids []uint64
 	held := 0
 	defer func() { x.Run.Used -= held }()
@@ -127,23 +128,20 @@ var errManyEntries = errors.New("query: more index entries than documents are wo
 
 // countUpTo returns the number of index entries in spans, or a number greater than most if there are more.
 func (x *Execution) countUpTo(c source.IndexEntryCounter, spans []plan.KeySpan, most int64) (n int64,
-	err error) {
+	_ error) {
 	for _, s := range spans {
-		in, known := c.KnownEntries(s.Lo, s.Hi)
-		if !known {
-			passed := n
-			in, err = c.CountEntries(s.Lo, s.Hi, func(n int) error {
-				if passed += int64(n); passed > most {
-					return errManyEntries
-				}
-				return x.passCounted(n)
-			})
-			if errors.Is(err, errManyEntries) {
-				return passed, nil
+		passed := n
+		in, err := c.CountEntries(s.Lo, s.Hi, func(n int) error {
+			if passed += int64(n); passed > most {
+				return errManyEntries
 			}
-			if err != nil {
-				return 0, err
-			}
+			return x.passCounted(n)
+		})
+		if errors.Is(err, errManyEntries) {
+			return passed, nil
+		}
+		if err != nil {
+			return 0, err
 		}
 		if n += in; n > most {
 			break
@@ -217,11 +215,11 @@ type ridSet struct {
 	sorted []uint64
 }
 
-// newRIDSet returns the set of sorted rids. There must be at least one.
+// newRIDSet returns the set of sorted rids, which it may keep. There must be at least one.
 func newRIDSet(sorted []uint64) *ridSet {
 	first, last := sorted[0], sorted[len(sorted)-1]
 	if (last-first)/64 >= uint64(len(sorted)) {
-		return &ridSet{sorted: slices.Clone(sorted)}
+		return &ridSet{sorted: sorted}
 	}
 	s := &ridSet{first: first, bits: make([]uint64, (last-first)/64+1)}
 	for _, rid := range sorted {
@@ -239,4 +237,4 @@ func (s *ridSet) has(rid uint64) bool {
 }
 
 // bytes returns the memory that the set takes.
-func (s *ridSet) bytes() int { return 8 * (len(s.bits) + len(s.sorted)) }
+func (s *ridSet) bytes() int { return 8 * (len(s.bits) + cap(s.sorted)) }

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/mayflydb/mayfly/index"
 	"github.com/mayflydb/mayfly/internal/jsondoc"
@@ -130,7 +131,7 @@ func (wk *indexWalker) leave() error {
 	if wk.w.Reverse {
 		p.Hi = bytes.Clone(wk.found)
 	} else {
-		p.Lo = append(append(make([]byte, 0, len(wk.found)+1), wk.found...), 0xFF)
+		p.Lo = slices.Concat(wk.found, []byte{0xFF})
 	}
 	over := bytes.Compare(p.Lo, p.Hi) >= 0
 	wk.ahead, wk.group = false, wk.group[:0]
