@@ -4,13 +4,16 @@ package endurance
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/mayflydb/mayfly/queue/access"
 	"github.com/mayflydb/mayfly/sdktest"
 )
 
@@ -23,6 +26,33 @@ func must(t *testing.T, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// startServer starts a server with data in the folder dir, Service Bus and the given further arguments, and
+// creates the database d. c is a client of documents, and q one of Service Bus's management and messages, whose
+// token is valid for the given time. At the end of the test the server is killed if it still runs, and its output
+// is shown if the test has failed or the server has had a panic.
+func startServer(t *testing.T, dir string, valid time.Duration, args ...string) (s *sdktest.Server, c, q *client) {
+	t.Helper()
+	port, err := sdktest.FreePort()
+	must(t, err)
+	s = &sdktest.Server{Bin: binary, Args: append([]string{"--log-level", "warn", "--data", dir, "--servicebus",
+		"--servicebus-port", "off", "--servicebus-admin-port", strconv.Itoa(port), "--servicebus-tls-port", "off",
+		"--servicebus-admin-tls-port", "off"}, args...)}
+	must(t, s.Start(t.Context()))
+	t.Cleanup(func() {
+		if s.Running() {
+			must(t, s.Kill())
+		}
+		if out := s.Output(); t.Failed() || strings.Contains(out, "panic") {
+			t.Errorf("the server's output:\n%.20000s", out)
+		}
+	})
+	c = newClient(s.URL("http"), "Bearer "+sdktest.EmulatorKey)
+	q = newClient(fmt.Sprintf("http://127.0.0.1:%d/", port),
+		access.Sign(access.EmulatorKey(), "http://localhost/", time.Now().Add(valid)))
+	c.want(t, 201, "POST", "dbs", `{"id":"d"}`)
+	return s, c, q
 }
 
 // answerTime is the maximum time in which the server must answer a request.

@@ -18,7 +18,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mayflydb/mayfly/queue/access"
 	"github.com/mayflydb/mayfly/sdktest"
 )
 
@@ -78,25 +77,8 @@ func TestEndurance(t *testing.T) {
 }
 
 func newEnduranceTest(t *testing.T) *enduranceTest {
-	port, err := sdktest.FreePort()
-	must(t, err)
 	r := &enduranceTest{t: t, dir: filepath.Join(t.TempDir(), "data"), queue: newQueueModel()}
-	r.s = &sdktest.Server{Bin: binary, Args: []string{"--log-level", "warn", "--data", r.dir, "--ranges", "2", "--servicebus",
-		"--servicebus-port", "off", "--servicebus-admin-port", strconv.Itoa(port), "--servicebus-tls-port", "off",
-		"--servicebus-admin-tls-port", "off"}}
-	must(t, r.s.Start(t.Context()))
-	t.Cleanup(func() {
-		if r.s.Running() {
-			must(t, r.s.Kill())
-		}
-		if out := r.s.Output(); t.Failed() || strings.Contains(out, "panic") {
-			t.Errorf("the server's output:\n%.20000s", out)
-		}
-	})
-	r.c = newClient(r.s.URL("http"), "Bearer "+sdktest.EmulatorKey)
-	r.q = newClient(fmt.Sprintf("http://127.0.0.1:%d/", port),
-		access.Sign(access.EmulatorKey(), "http://localhost/", time.Now().Add(*duration+24*time.Hour)))
-	r.c.want(t, 201, "POST", "dbs", `{"id":"d"}`)
+	r.s, r.c, r.q = startServer(t, r.dir, *duration+24*time.Hour, "--ranges", "2")
 	for _, id := range []string{"c", "storm"} {
 		r.c.want(t, 201, "POST", "dbs/d/colls", `{"id":"`+id+`","partitionKey":{"paths":["/pk"],"version":2},"defaultTtl":-1}`)
 	}

@@ -9,13 +9,11 @@ import (
 	"net/http"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/mayflydb/mayfly/queue/access"
 	"github.com/mayflydb/mayfly/sdktest"
 )
 
@@ -93,22 +91,8 @@ func (d dataShape) compare(t *testing.T) {
 }
 
 func startShapeServer(t *testing.T) *shapeServer {
-	port, err := sdktest.FreePort()
-	must(t, err)
 	s := &shapeServer{t: t, dir: filepath.Join(t.TempDir(), "data")}
-	s.s = &sdktest.Server{Bin: binary, Args: []string{"--log-level", "warn", "--data", s.dir, "--servicebus",
-		"--servicebus-port", "off", "--servicebus-admin-port", strconv.Itoa(port), "--servicebus-tls-port", "off",
-		"--servicebus-admin-tls-port", "off"}}
-	must(t, s.s.Start(t.Context()))
-	t.Cleanup(func() {
-		if s.s.Running() {
-			must(t, s.s.Kill())
-		}
-	})
-	s.c = newClient(s.s.URL("http"), "Bearer "+sdktest.EmulatorKey)
-	s.q = newClient(fmt.Sprintf("http://127.0.0.1:%d/", port),
-		access.Sign(access.EmulatorKey(), "http://localhost/", time.Now().Add(24*time.Hour)))
-	s.c.want(t, 201, "POST", "dbs", `{"id":"d"}`)
+	s.s, s.c, s.q = startServer(t, s.dir, 24*time.Hour)
 	return s
 }
 
