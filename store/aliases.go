@@ -3,6 +3,7 @@ package store
 import (
 	"github.com/mayflydb/mayfly/store/definition"
 	"github.com/mayflydb/mayfly/store/fault"
+	"github.com/mayflydb/mayfly/store/internal/batch"
 	"github.com/mayflydb/mayfly/store/internal/feed"
 	"github.com/mayflydb/mayfly/store/internal/lint"
 	"github.com/mayflydb/mayfly/store/internal/record"
@@ -80,6 +81,19 @@ type (
 	OrderValue          = value.OrderValue
 	ResumePosition      = value.ResumePosition
 )
+
+// The options and the results of a batch of operations.
+type (
+	BatchOptions = batch.Options
+	BatchResult  = batch.Result
+)
+
+// MaxBatchOperations is the maximum number of operations of a batch, as in Cosmos DB.
+const MaxBatchOperations = batch.MaxOperations
+
+// ErrTooManyOperations is the cause of the error for a batch with more than MaxBatchOperations operations.
+// The size of the documents does not matter.
+var ErrTooManyOperations = batch.ErrTooManyOperations
 
 // The kinds of operations, and whether a query may cross partitions.
 const (

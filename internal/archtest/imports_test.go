@@ -106,6 +106,10 @@ var importTable = map[string]allowedImports{
 			"store/internal/classify", "store/definition", "store/fault", "query", "index", "internal/jsondoc",
 			"engine", "ttl"},
 	},
+	"store/internal/batch": {
+		own: []string{"store/internal/transaction", "store/internal/container", "store/internal/scan",
+			"store/internal/value", "store/internal/classify", "store/definition", "store/fault"},
+	},
 	"store/internal/resource": {
 		own: []string{"store/internal/value", "store/internal/record", "store/internal/layout",
 			"store/definition", "store/fault", "internal/host", "internal/jsondoc", "engine"},
