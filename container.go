@@ -40,7 +40,7 @@ type ContainerOption func(*containerConfig) error
 type containerConfig struct {
 	spec     definition.ContainerSpec
 	unique   [][]string
-	expiries *store.ExpiryEvents
+	expiries *store.ExpiryEventSettings
 }
 
 // PartitionBy sets the property by which a container is partitioned, as a path such as "/user". For a
@@ -97,7 +97,7 @@ func LogExpirations(d time.Duration) ContainerOption {
 			return badRequest("expirations are kept for whole seconds, up to "+
 				(store.MaxEventRetention*time.Second).String(), err)
 		}
-		m.expiries = &store.ExpiryEvents{Retention: int(s)}
+		m.expiries = &store.ExpiryEventSettings{Retention: int(s)}
 		return nil
 	}
 }

@@ -125,7 +125,7 @@ func (c *Container) Replace(ctx context.Context, document any, opts ...WriteOpti
 	return c.write(ctx, store.OperationReplace, document, opts)
 }
 
-func (c *Container) write(ctx context.Context, kind store.OperationKind, document any,
+func (c *Container) write(ctx context.Context, kind store.ItemOperationKind, document any,
 	opts []WriteOption) (d Document, err error) {
 	op, err := operation(kind, document, opts)
 	if err != nil {
@@ -163,7 +163,7 @@ func idOf(op store.ItemOperation) string {
 // unmatched returns the error for the caller of a write of the given kind; op is the operation that was
 // executed, and err its error. If an Upsert with IfMatch was executed as a Replace, ErrNotFound becomes
 // ErrPreconditionFailed. All other errors stay as they are.
-func unmatched(kind store.OperationKind, op store.ItemOperation, err error) error {
+func unmatched(kind store.ItemOperationKind, op store.ItemOperation, err error) error {
 	if kind == op.Kind || fault.ErrorCode(err) != fault.CodeNotFound {
 		return err
 	}
@@ -181,7 +181,7 @@ func result(it store.Item, err error) Document {
 
 // operation returns a write of a whole document as a store operation. An Upsert with IfMatch becomes a
 // Replace, since it must not create a document; unmatched converts the error of this Replace.
-func operation(kind store.OperationKind, document any, opts []WriteOption) (op store.ItemOperation,
+func operation(kind store.ItemOperationKind, document any, opts []WriteOption) (op store.ItemOperation,
 	err error) {
 	w, err := writeOptions(opts)
 	if err != nil {

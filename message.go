@@ -134,26 +134,26 @@ func moment(ms int64) time.Time {
 
 // Complete removes the message from the queue, because it has been processed.
 func (r *ReceivedMessage) Complete(ctx context.Context) error {
-	return r.settle(ctx, queue.Settlement{Outcome: queue.Complete})
+	return r.settle(ctx, queue.SettlementRequest{Outcome: queue.Complete})
 }
 
 // Abandon unlocks the message, which is then delivered again. The delivery counts as failed.
 func (r *ReceivedMessage) Abandon(ctx context.Context) error {
-	return r.settle(ctx, queue.Settlement{Outcome: queue.Abandon})
+	return r.settle(ctx, queue.SettlementRequest{Outcome: queue.Abandon})
 }
 
 // Defer sets the message aside. After that it can be received only by its Number: see Receiver.Deferred. A
 // deferral counts as a delivery. If it is the last delivery that the queue allows, the message becomes a dead
 // letter.
 func (r *ReceivedMessage) Defer(ctx context.Context) error {
-	return r.settle(ctx, queue.Settlement{Outcome: queue.Defer})
+	return r.settle(ctx, queue.SettlementRequest{Outcome: queue.Defer})
 }
 
 // DeadLetter moves the message to the dead letters, with a reason and a description.
 func (r *ReceivedMessage) DeadLetter(ctx context.Context, reason, description string) error {
 	return r.settle(
 		ctx,
-		queue.Settlement{Outcome: queue.DeadLetter, Reason: &reason, Description: &description},
+		queue.SettlementRequest{Outcome: queue.DeadLetter, Reason: &reason, Description: &description},
 	)
 }
 
@@ -170,7 +170,7 @@ func (r *ReceivedMessage) Renew(ctx context.Context) (until time.Time, err error
 	return until, err
 }
 
-func (r *ReceivedMessage) settle(ctx context.Context, s queue.Settlement) error {
+func (r *ReceivedMessage) settle(ctx context.Context, s queue.SettlementRequest) error {
 	return r.in.db.retryAfterRestore(ctx, func() error {
 		return r.in.db.queues.Settle(ctx, r.in.at, r.token, s, nil)
 	})

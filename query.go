@@ -27,7 +27,7 @@ func With(args Args) QueryOption {
 			if err != nil {
 				return badRequest("the parameter '"+name+"' cannot be written as JSON: "+err.Error(), err)
 			}
-			p := store.Parameter{Name: "@" + strings.TrimPrefix(name, "@"), Value: jsondoc.Of(text)}
+			p := store.QueryParameter{Name: "@" + strings.TrimPrefix(name, "@"), Value: jsondoc.Of(text)}
 			q.Parameters = append(q.Parameters, p)
 		}
 		return nil
@@ -140,7 +140,7 @@ func (c *Container) Documents(ctx context.Context, opts ...QueryOption) iter.Seq
 			return
 		}
 		for o := q.ListOptions; ; {
-			var page store.Page
+			var page store.ItemPage
 			err := c.do(ctx, func(c *store.Container) (err error) {
 				page, _, err = c.List(ctx, o)
 				return err

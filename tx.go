@@ -62,7 +62,7 @@ func (tx *Tx) Replace(document any, opts ...WriteOption) (Document, error) {
 	return tx.write(store.OperationReplace, document, opts)
 }
 
-func (tx *Tx) write(kind store.OperationKind, document any, opts []WriteOption) (Document, error) {
+func (tx *Tx) write(kind store.ItemOperationKind, document any, opts []WriteOption) (Document, error) {
 	op, err := operation(kind, document, opts)
 	if err != nil {
 		return Document{}, err

@@ -2,9 +2,9 @@ package engine
 
 import "sync"
 
-// CallTracker counts the running calls of an engine, so that its Close can wait for them. The zero value is
-// ready for use.
-type CallTracker struct {
+// RunningCallTracker counts the running calls of an engine, so that its Close can wait for them. The zero
+// value is ready for use.
+type RunningCallTracker struct {
 	mu      sync.Mutex
 	running int
 	closed  bool
@@ -13,7 +13,7 @@ type CallTracker struct {
 
 // Begin registers a call, which must be ended by End. It returns ErrClosed, and the call must not run, after
 // Close.
-func (c *CallTracker) Begin() error {
+func (c *RunningCallTracker) Begin() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
@@ -24,7 +24,7 @@ func (c *CallTracker) Begin() error {
 }
 
 // End reports that a call has ended.
-func (c *CallTracker) End() {
+func (c *RunningCallTracker) End() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.running--; c.running == 0 && c.ended != nil {
@@ -35,7 +35,7 @@ func (c *CallTracker) End() {
 
 // Close lets no more calls begin, and waits until the running ones have ended. It returns ErrClosed, without
 // waiting, if it was called before.
-func (c *CallTracker) Close() error {
+func (c *RunningCallTracker) Close() error {
 	c.mu.Lock()
 	if c.closed {
 		c.mu.Unlock()

@@ -20,9 +20,10 @@ type Engine interface {
 	View(ctx context.Context, fn func(Reader) error) error
 
 	// Update runs fn alone in each of its scopes (locked in byte order), commits all its writes in one atomic
-	// step and returns when they are durable (see TxnControl.Relax for the exception). If fn returns an
-	// error, the transaction is discarded and the error is returned unchanged. fn may run more than once; it
-	// must assign, not accumulate, any state outside of it. fn must not call the engine (View is allowed).
+	// step and returns when they are durable (see TxnLSNAndCommitControl.Relax for the exception). If fn
+	// returns an error, the transaction is discarded and the error is returned unchanged. fn may run more
+	// than once; it must assign, not accumulate, any state outside of it. fn must not call the engine (View
+	// is allowed).
 	//
 	// ahead lists keys that fn is likely to read. It is a hint: a remote engine reads them in the round trip
 	// that locks the scopes; other engines may ignore it.
@@ -32,7 +33,8 @@ type Engine interface {
 	//
 	// An Update whose fn writes nothing is a barrier: when it returns, everything committed in its scopes
 	// before it is durable. ctx is honoured until fn starts; a commit is never abandoned half-way.
-	Update(ctx context.Context, scopes [][]byte, fn func(Txn) error, ahead ...[]byte) ([]ScopePosition, error)
+	Update(ctx context.Context, scopes [][]byte, fn func(Txn) error, ahead ...[]byte) ([]LSNScopeStatus,
+		error)
 
 	DurabilityReporter
 
@@ -60,13 +62,13 @@ type DurabilityReporter interface {
 type Getter interface {
 	// Get returns a copy of the newest committed value (durable or not), or ErrNotFound, with the position of
 	// the key's scope at the read or after it.
-	Get(ctx context.Context, scope, key []byte) ([]byte, ScopePosition, error)
+	Get(ctx context.Context, scope, key []byte) ([]byte, LSNScopeStatus, error)
 }
 
-// ScopePosition describes the state of a scope (a key prefix with its own sequence of LSNs): its highest
+// LSNScopeStatus describes the state of a scope (a key prefix with its own sequence of LSNs): its highest
 // durable LSN, whether all data that were read are durable, its mark (a number that changes when caches of
 // data of the scope become invalid), and the time of the database, if that has a clock.
-type ScopePosition struct {
+type LSNScopeStatus struct {
 	// LSN is the highest LSN of the scope up to which all commits are durable: see
 	// DurabilityReporter.Horizon.
 	LSN uint64
@@ -74,12 +76,12 @@ type ScopePosition struct {
 	// DurabilityReporter.Settle waits until it is.
 	Settled bool
 	// Mark is the scope's mark, a number that changes when cached data of the scope become invalid: see
-	// TxnControl.SetMark. It is read after the data that are returned with it. So if it is the mark that
-	// the caller knows, those data contain no writes of a transaction that has changed the mark.
+	// TxnLSNAndCommitControl.SetMark. It is read after the data that are returned with it. So if it is the
+	// mark that the caller knows, those data contain no writes of a transaction that has changed the mark.
 	Mark uint64
-	// Now is a time by the database's clock, in microseconds since 1970, if the engine is a ClockReporter;
-	// otherwise 0. It is not before the beginning of the call, and not after the moment whose state was
-	// read.
+	// Now is a time by the database's clock, in microseconds since 1970, if the engine is a
+	// DatabaseTimeReporter; otherwise 0. It is not before the beginning of the call, and not after the moment
+	// whose state was read.
 	Now int64
 }
 
@@ -100,7 +102,7 @@ type Reader interface {
 	// whose position is Settled needs no Settle, and no LSN that is shown is above the position's LSN. If
 	// nothing has been read yet, Positions takes the snapshot of a View. A remote engine has to read
 	// positions, so call it first and for all scopes at once.
-	Positions(scopes [][]byte) ([]ScopePosition, error)
+	Positions(scopes [][]byte) ([]LSNScopeStatus, error)
 }
 
 // ManyBytes is the number of bytes of values at which GetMany stops.
@@ -132,21 +134,21 @@ type Txn interface {
 	Delete(key []byte)
 	// DeleteRange removes every key of [r.Start, r.End).
 	DeleteRange(r Range)
-	TxnControl
+	TxnLSNAndCommitControl
 }
 
-// NewKeySetter is an optional interface of the Txns of a remote engine, for writes of keys that probably do
-// not exist yet. Such writes make the commit cheaper.
-type NewKeySetter interface {
+// LikelyAbsentKeySetter is an optional interface of the Txns of a remote engine, for writes of keys that
+// probably do not exist yet. Such writes make the commit cheaper.
+type LikelyAbsentKeySetter interface {
 	// SetFresh sets a key, like Set, that the caller expects not to be stored yet. If that is right, the
 	// commit is cheaper. If the key is stored after all, the result is the same, but the transaction runs
 	// once more.
 	SetFresh(key, value []byte)
 }
 
-// TxnControl is the part of a transaction that does not read or write keys: it issues LSNs, sets the marks of
-// scopes, and changes the size limit and the durability of the commit.
-type TxnControl interface {
+// TxnLSNAndCommitControl is the part of a transaction that does not read or write keys: it issues LSNs, sets
+// the marks of scopes, and changes the size limit and the durability of the commit.
+type TxnLSNAndCommitControl interface {
 	// NextLSN issues the next LSN of a scope that this Update named. A transaction takes one LSN for
 	// everything that it writes in the scope, and another only if it has more writes than it can number
 	// below one. The LSNs of a scope grow by one within a process and are never issued twice, even across
@@ -201,7 +203,7 @@ type Prefetcher interface {
 // keys it will read says so, and the iterator fetches that many in its next round trip.
 type ReadAheadIterator interface {
 	// Expect sets the number of keys, from the current position on, that will probably be read. The
-	// iterator fetches that many in its next round trip. See ScanPaging.
+	// iterator fetches that many in its next round trip. See ScanPageSizer.
 	Expect(keys int)
 }
 
@@ -256,17 +258,17 @@ func CeilingKey(scope []byte) []byte {
 	return append(append(k, scope...), 's')
 }
 
-// MarkKey returns the key under which a scope's mark is stored: a number by which callers notice that
-// cached data about the scope are outdated (see TxnControl.SetMark). The key is the scope's bytes and 'M'.
-// The value is the mark, 8 bytes, big-endian. Only the engine writes it.
+// MarkKey returns the key under which a scope's mark is stored: a number by which callers notice that cached
+// data about the scope are outdated (see TxnLSNAndCommitControl.SetMark). The key is the scope's bytes and
+// 'M'. The value is the mark, 8 bytes, big-endian. Only the engine writes it.
 func MarkKey(scope []byte) []byte {
 	k := make([]byte, 0, len(scope)+1)
 	return append(append(k, scope...), 'M')
 }
 
 // Mark returns the mark of a scope in the state that a reader shows, 0 if it has no mark. The mark is a
-// number that changes whenever cached data about the scope become invalid: see TxnControl.SetMark. Mark
-// returns ErrCorrupt if the stored value does not have 8 bytes.
+// number that changes whenever cached data about the scope become invalid: see
+// TxnLSNAndCommitControl.SetMark. Mark returns ErrCorrupt if the stored value does not have 8 bytes.
 func Mark(r Reader, scope []byte) (uint64, error) {
 	v, err := r.Get(MarkKey(scope))
 	if errors.Is(err, ErrNotFound) {

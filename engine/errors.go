@@ -70,6 +70,6 @@ const (
 	// MaxTxnBytes is the maximum number of bytes of keys and values that one Update may write.
 	MaxTxnBytes = 16 << 20
 	// MaxLargeTxnBytes is the maximum number of bytes of keys and values that an Update may write after
-	// its transaction has called TxnControl.Enlarge.
+	// its transaction has called TxnLSNAndCommitControl.Enlarge.
 	MaxLargeTxnBytes = 128 << 20
 )

@@ -1,8 +1,8 @@
 package engine
 
-// ScanPaging determines how many rows of a scan a remote engine reads in a round trip. Pages grow, so that a
-// long scan takes few round trips, and a short one reads few rows that it does not need.
-type ScanPaging struct {
+// ScanPageSizer determines how many rows of a scan a remote engine reads in a round trip. Pages grow, so that
+// a long scan takes few round trips, and a short one reads few rows that it does not need.
+type ScanPageSizer struct {
 	size    int  // rows of the last page; 0: none yet
 	expect  int  // see ReadAheadIterator; 0: not set
 	sought  bool // the next page begins at a seek
@@ -20,14 +20,14 @@ const (
 )
 
 // Expect sets how many rows will probably be read from the current position on.
-func (p *ScanPaging) Expect(rows int) { p.expect = rows }
+func (p *ScanPageSizer) Expect(rows int) { p.expect = rows }
 
 // Sought records that a seek has moved the iterator, so that the next page does not continue where the
 // last one ended. Such a page has a size of its own and does not grow with the pages before it.
-func (p *ScanPaging) Sought() { p.sought = true }
+func (p *ScanPageSizer) Sought() { p.sought = true }
 
 // Next returns the number of rows of the next page.
-func (p *ScanPaging) Next() int {
+func (p *ScanPageSizer) Next() int {
 	n := firstPage
 	switch {
 	case p.expect > 0:
@@ -46,7 +46,7 @@ func (p *ScanPaging) Next() int {
 
 // Read records that a page has been read: the number of its rows, and the bytes of their keys and values
 // together. From these it computes how many rows fit in the next page.
-func (p *ScanPaging) Read(rows, bytes int) {
+func (p *ScanPageSizer) Read(rows, bytes int) {
 	if rows > 0 {
 		p.average = bytes/rows + 1
 	}

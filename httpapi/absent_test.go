@@ -10,7 +10,7 @@ import (
 // exists, the invalid document fails with 400.
 func TestReplaceOfAnAbsentItem(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	w.do("POST", docs, `{"id":"1","pk":"a"}`, pk(`["a"]`)...).want(201)
 	for body, refused := range map[string]string{
@@ -41,7 +41,7 @@ func TestReplaceOfAnAbsentItem(t *testing.T) {
 // item, unless the document in the request cannot be parsed.
 func TestTriggersOfAnAbsentItem(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	w.script("triggers", "refuse", `function () {
 		if (getContext().getRequest().getBody().refuse) throw new Error("refused");

@@ -96,7 +96,7 @@ func (c *activeRequest) setBytes(name string, value []byte) {
 // which few are set.
 type operationExchange struct {
 	req  cosmos.Request
-	ans  cosmos.Answer
+	ans  cosmos.Response
 	sent []requestlog.HeaderField // request headers; equal names follow each other
 	head []byte                   // response headers as lines, unless call.mapped is set
 	// known are the response headers that net/http itself must see, such as Content-Length; the others are

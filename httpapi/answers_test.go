@@ -11,7 +11,7 @@ import (
 // such as {"Errors":[...]}, without the code, message and activity id that a gateway puts around it.
 func TestDirectErrorBody(t *testing.T) {
 	t.Parallel()
-	w := newDirectTestServer(t)
+	w := newDirectModeTestServer(t)
 	w.container()
 	l := w.dial()
 	l.want(201, 0, "create", "", `{"id":"1","pk":"a"}`, keyA)
@@ -41,7 +41,7 @@ func TestDirectErrorBody(t *testing.T) {
 // distributed over ranges. If that is missing, the client assumes the opposite.
 func TestDirectOptimisticQueryResponse(t *testing.T) {
 	t.Parallel()
-	w := newDirectTestServer(t)
+	w := newDirectModeTestServer(t)
 	w.container()
 	l := w.dial()
 	query := `{"query":"SELECT * FROM c"}`
@@ -59,7 +59,7 @@ func TestDirectOptimisticQueryResponse(t *testing.T) {
 // later read reports 2 for both.
 func TestDirectQuorumAcknowledgedLSN(t *testing.T) {
 	t.Parallel()
-	w := newDirectTestServer(t)
+	w := newDirectModeTestServer(t)
 	w.container()
 	l := w.dial()
 	l.want(201, 0, "create", "", `{"id":"1","pk":"a"}`, keyA)
@@ -79,7 +79,7 @@ func TestDirectQuorumAcknowledgedLSN(t *testing.T) {
 // x-ms-item-count, and that direct mode accepts this request as a ReadFeed operation with a body.
 func TestChangeFeedQueries(t *testing.T) {
 	t.Parallel()
-	w := newDirectTestServer(t)
+	w := newDirectModeTestServer(t)
 	w.container()
 	w.do("POST", docs, `{"id":"1","pk":"a"}`, pk(`["a"]`)...).want(201)
 	query := `{"query":"SELECT * FROM c WHERE c.id = '1'"}`
@@ -104,7 +104,7 @@ func TestChangeFeedQueries(t *testing.T) {
 // precedence over If-Modified-Since, a time, if a request has both.
 func TestChangeFeedPositionBeforeTime(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	lsn := w.do("POST", docs, `{"id":"1","pk":"a"}`, pk(`["a"]`)...).want(201).header.Get("Lsn")
 	w.clock.Advance(1e9)
@@ -122,7 +122,7 @@ func TestChangeFeedPositionBeforeTime(t *testing.T) {
 // is invalid.
 func TestPutOfAbsentItem(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	w.do("POST", docs, `{"id":"there","pk":"a"}`, pk(`["a"]`)...).want(201)
 	for _, body := range []string{``, `{}`, `{"id":"x","pk":"b"}`, `{"id":"y","pk":"a"}`,
@@ -137,7 +137,7 @@ func TestPutOfAbsentItem(t *testing.T) {
 // partition key fails with the same 404, LSN and session token as a request that addresses it by its id.
 func TestAbsentByRID(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	made := w.do("POST", docs, `{"id":"1","pk":"a"}`, pk(`["a"]`)...).want(201)
 	self := "/" + strings.Trim(made.at("_self").Str, "/")
@@ -157,7 +157,7 @@ func TestAbsentByRID(t *testing.T) {
 // arguments of a stored procedure as Function.prototype.apply does: an object with a length is like an array.
 func TestProcedureArgumentsWithoutArray(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	w.do("POST", coll+"/sprocs", `{"id":"n","body":"function () { `+
 		`getContext().getResponse().setBody(arguments.length + ':' + arguments[0]); }"}`).want(201)
@@ -178,7 +178,7 @@ func TestProcedureArgumentsWithoutArray(t *testing.T) {
 // logged with console.log before.
 func TestLogOfAFailure(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	w.do("POST", coll+"/sprocs",
 		`{"id":"t","body":"function () { console.log('before'); throw new Error('no'); }"}`).
@@ -192,7 +192,7 @@ func TestLogOfAFailure(t *testing.T) {
 // pre-trigger of a delete.
 func TestPreTriggerOfADelete(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	w.do("POST", coll+"/triggers",
 		`{"id":"keep","triggerType":"Pre","triggerOperation":"Delete","body":"function () {`+
@@ -208,7 +208,7 @@ func TestPreTriggerOfADelete(t *testing.T) {
 // client requests binary JSON. The response to a query is then binary.
 func TestReadFeedIsJSONText(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	w.do("POST", docs, `{"id":"1","pk":"a"}`, pk(`["a"]`)...).want(201)
 	binary := []string{"x-ms-documentdb-content-serialization-format", "CosmosBinary"}
@@ -226,7 +226,7 @@ func TestReadFeedIsJSONText(t *testing.T) {
 // container) if the batch failed.
 func TestBatchResponseHeaders(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	a := w.do("POST", docs, `[{"operationType":"Create","resourceBody":{"id":"1","pk":"a"}},`+
 		`{"operationType":"Create","resourceBody":{"id":"2","pk":"b"}}]`, atomicBatch(`["a"]`)...).want(207)
@@ -240,7 +240,7 @@ func TestBatchResponseHeaders(t *testing.T) {
 // as databases, containers, scripts and offers.
 func TestOrderByOfResources(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	for _, path := range []string{"/dbs", colls, coll + "/sprocs", "/offers"} {
 		w.do("POST", path, `{"query":"SELECT * FROM c ORDER BY c.id"}`, queryHeaders()...).fails(400, 0,
@@ -253,7 +253,7 @@ func TestOrderByOfResources(t *testing.T) {
 // error messages.
 func TestRefusedDefinitions(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	const key = `,"partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}`
 	vectors := `"vectorEmbeddingPolicy":{"vectorEmbeddings":[` +
@@ -308,7 +308,7 @@ func TestRefusedDefinitions(t *testing.T) {
 // container that uses it.
 func TestAutoscaleOfAnUnusedDatabase(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.do("POST", "/dbs", `{"id":"s"}`, "x-ms-cosmos-offer-autopilot-settings", `{"maxThroughput":4000}`).
 		want(201)
 	offer := w.do("GET", "/offers", "").want(200).at("Offers.0")
@@ -326,7 +326,7 @@ func TestAutoscaleOfAnUnusedDatabase(t *testing.T) {
 // feed of all versions and deletes, without a change feed policy of its own.
 func TestContinuousBackup(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, func(s *testServerOptions) { s.store.ContinuousBackup = true })
+	w := newServerUnderTest(t, func(s *serverUnderTestOptions) { s.store.ContinuousBackup = true })
 	w.container("")
 	full := []string{"A-IM", "Full-Fidelity Feed", "x-ms-cosmos-changefeed-wire-format-version", "2021-09-15"}
 	now := w.do("GET", docs, "", append(full, "If-None-Match", "*")...).want(304).header.Get("Etag")
@@ -348,7 +348,7 @@ func TestContinuousBackup(t *testing.T) {
 // clients whose x-ms-version is old enough to know them.
 func TestIndexKinds(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.do("POST", "/dbs", `{"id":"d"}`).want(201)
 	const kinds = `[{"kind":"Hash","dataType":"String"},{"kind":"Range","dataType":"Number"}]`
 	body := `{"id":"c",` + keyedByPK + `,"indexingPolicy":{"includedPaths":[{"path":"/*","indexes":` +

@@ -13,7 +13,7 @@ import (
 // and stores nothing of it.
 func TestBadDocuments(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	w.do("POST", docs, `{"id":"kept","pk":"a","v":1}`, pk(`["a"]`)...).want(201)
 	before := string(w.do("GET", docs, "").want(200).body)
@@ -87,7 +87,7 @@ func TestBadDocuments(t *testing.T) {
 
 func TestBadResourceIDs(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.do("POST", "/dbs", `{"id":"d"}`).want(201)
 	for _, id := range []string{``, `"a/b"`, `"a\\b"`, `"a#b"`, `"a?b"`, `"a\tb"`, `"a\nb"`, `"a\rb"`,
 		`"trailing "`, `""`, `1`, `null`, `{}`, `"` + strings.Repeat("x", 256) + `"`} {
@@ -109,7 +109,7 @@ func TestBadResourceIDs(t *testing.T) {
 
 func TestBadContainers(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.do("POST", "/dbs", `{"id":"d"}`).want(201)
 	for _, settings := range []string{
 		`"partitionKey":{"paths":"/pk"}`, `"partitionKey":{"paths":[]}`, `"partitionKey":{"paths":["pk"]}`, `"partitionKey":{"paths":["/a","/b"],"kind":"Hash"}`,
@@ -128,7 +128,7 @@ func TestBadContainers(t *testing.T) {
 
 func TestUnknownPaths(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	bearer := []string{"Authorization", "Bearer " + EmulatorKey}
 	for _, path := range []string{"/nothing", "/dbs/d/nothing", "/dbs/d/colls/c/nothing/x",
@@ -151,7 +151,7 @@ func TestUnknownPaths(t *testing.T) {
 
 func TestUnauthenticated(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	w.do("POST", docs, `{"id":"1","pk":"a"}`).want(201)
 	bare := func(method, path string) *http.Request {
@@ -203,7 +203,7 @@ func TestUnauthenticated(t *testing.T) {
 
 func TestRefusedHeaders(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	for _, h := range [][2]string{
 		{"x-ms-documentdb-is-upsert", "perhaps"}, {"x-ms-consistency-level",

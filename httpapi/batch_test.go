@@ -47,7 +47,7 @@ func (a *testResponse) results(code int, want string) *testResponse {
 
 func TestAtomicBatchRequest(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, ranges(3))
+	w := newServerUnderTest(t, ranges(3))
 	c := w.container("")
 	first := w.do("POST", docs, `{"id":"0","pk":"a"}`, pk(`["a"]`)...).want(201)
 	a := w.do("POST", docs, `[
@@ -97,7 +97,7 @@ func TestAtomicBatchRequest(t *testing.T) {
 // exist, session tokens, and the headers of the response.
 func TestBatchDetails(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.do("POST", "/dbs", `{"id":"d"}`).want(201)
 	c := w.do("POST", colls, `{"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}}`).want(
 		201)
@@ -136,7 +136,7 @@ func TestBatchDetails(t *testing.T) {
 // batch even if it is longer than the page size, and has the LSN as its etag.
 func TestBatchRaisesTheLSNByOne(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.feedContainer("")
 	before, err := strconv.Atoi(w.do("POST", docs, `{"id":"0","pk":"p"}`,
 		pk(`["p"]`)...).want(201).header.Get("lsn"))
@@ -167,7 +167,7 @@ func TestBatchRaisesTheLSNByOne(t *testing.T) {
 
 func TestMinimalBatch(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	a := w.do("POST", docs, `[{"operationType":"Create","resourceBody":{"id":"1","pk":"a"}},{"operationType":"Read","id":"1"}]`, append(atomicBatch(`["a"]`), "Prefer", "return=minimal")...).
 		results(200, "201 200").has("0.resourceBody", "").has("1.resourceBody.id", `"1"`)
@@ -181,7 +181,7 @@ func TestMinimalBatch(t *testing.T) {
 
 func TestBulkRequest(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, ranges(3))
+	w := newServerUnderTest(t, ranges(3))
 	w.container("")
 	var ops []string
 	for i := range 20 {
@@ -220,7 +220,7 @@ func TestBulkRequest(t *testing.T) {
 // TestBadBatches checks that malformed batches are refused and change nothing.
 func TestBadBatches(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	w.do("POST", docs, `{"id":"1","pk":"a","n":1}`, pk(`["a"]`)...).want(201)
 	before := string(w.do("GET", docs, "").want(200).body)
@@ -262,7 +262,7 @@ func TestBadBatches(t *testing.T) {
 
 // rowAnswer sends a batch in the binary HybridRow encoding of the .NET SDK. It returns the status of the
 // response and, for each operation, the status, substatus, etag and body.
-func (w *testServer) rowAnswer(body []byte, headers ...string) (code int, rows []string) {
+func (w *serverUnderTest) rowAnswer(body []byte, headers ...string) (code int, rows []string) {
 	w.t.Helper()
 	r := httptest.NewRequest("POST", docs, bytes.NewReader(body))
 	for i := 0; i < len(headers); i += 2 {
@@ -287,7 +287,7 @@ func (w *testServer) rowAnswer(body []byte, headers ...string) (code int, rows [
 
 func TestRowBatch(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.do("POST", "/dbs", `{"id":"d"}`).want(201)
 	w.do("POST", colls, `{"id":"c","partitionKey":{"paths":["/id"]}}`).want(201)
 	check := func(body []byte, headers []string, code int, want string) {

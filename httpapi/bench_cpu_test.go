@@ -19,7 +19,7 @@ import (
 // HTTP. Rounds with and without the log alternate in one process, so that both meet the same load of the
 // machine; the longer half of the rounds is left out.
 func BenchmarkRecordedPointRead(b *testing.B) {
-	w := newTestServer(b, realClocks)
+	w := newServerUnderTest(b, realClocks)
 	w.wall.Advance(ttl.SystemClock{}.Now().Sub(w.wall.Now()))
 	w.container("")
 	w.do("POST", docs, `{"id":"1","pk":"a","text":"`+strings.Repeat("x", 1000)+`"}`, pk(`["a"]`)...).want(201)

@@ -23,7 +23,7 @@ import (
 // BenchmarkPointRead sends the same signed request for an item of 1 KB, or a query for it, over a connection
 // to Mayfly, and the request to an echo handler that answers every request with the same head and body.
 func BenchmarkPointRead(b *testing.B) {
-	w := newTestServer(b, realClocks)
+	w := newServerUnderTest(b, realClocks)
 	w.wall.Advance(ttl.SystemClock{}.Now().Sub(w.wall.Now())) // by which requests are signed
 	w.container("")
 	w.do("POST", docs, `{"id":"1","pk":"a","text":"`+strings.Repeat("x", 1000)+`"}`, pk(`["a"]`)...).want(201)
@@ -63,7 +63,7 @@ func BenchmarkPointRead(b *testing.B) {
 
 // realClocks configures a test server to use the system clock, as a server in production does, and not to
 // check the dates of signatures.
-func realClocks(s *testServerOptions) {
+func realClocks(s *serverUnderTestOptions) {
 	s.store.Clock, s.store.Wall, s.server.Wall = ttl.SystemClock{}, ttl.SystemClock{}, ttl.SystemClock{}
 	s.server.NoClockCheck = true
 }
@@ -80,7 +80,7 @@ func fullLog() *requestlog.Log {
 // BenchmarkRecord measures a point read with and without the log of requests. It calls the handler
 // directly, without a connection.
 func BenchmarkRecord(b *testing.B) {
-	w := newTestServer(b, realClocks)
+	w := newServerUnderTest(b, realClocks)
 	w.wall.Advance(ttl.SystemClock{}.Now().Sub(w.wall.Now()))
 	w.container("")
 	w.do("POST", docs, `{"id":"1","pk":"a","text":"`+strings.Repeat("x", 1000)+`"}`, pk(`["a"]`)...).want(201)
@@ -109,7 +109,7 @@ func TestPointReadAllocations(t *testing.T) {
 	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, race) {
 		t.Skip("the race detector has allocations of its own")
 	}
-	w := newDirectTestServer(t, func(s *testServerOptions) { s.server.Requests = fullLog() })
+	w := newDirectModeTestServer(t, func(s *serverUnderTestOptions) { s.server.Requests = fullLog() })
 	w.container()
 	w.do("POST", docs, `{"id":"1","pk":"a"}`, pk(`["a"]`)...).want(201)
 	key := rntbdtest.Text(0x2B, `["a"]`)

@@ -24,7 +24,7 @@ func binaryOf(text string) string {
 // response, and checks that the results are equal.
 func TestBinaryItems(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	const body = `{"id":"ID","pk":"a","n":[1,-7,300,70000,5000000000,1.5,1e+300],"type":"Point","s":"é\n\"","o":{"e":{},"l":[]},"long":"LONG"}`
 	headers := append(pk(`["a"]`), takesBinary...)
@@ -71,7 +71,7 @@ func TestBinaryItems(t *testing.T) {
 // client does not accept JSON text as well, and never for a read feed.
 func TestBinaryResponseNegotiation(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	w.do("POST", docs, `{"id":"1","pk":"a"}`, pk(`["a"]`)...).want(201)
 	const content = "x-ms-documentdb-content-serialization-format"
@@ -111,7 +111,7 @@ func TestBinaryResponseNegotiation(t *testing.T) {
 
 func TestBinaryBatches(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	const create = `{"operationType":"Create","resourceBody":{"id":"1","pk":"a"}}`
 	w.do("POST", docs, binaryOf(`[`+create+`]`), atomicBatch(`["a"]`)...).results(200, "201")
@@ -144,7 +144,7 @@ func TestBinaryBatches(t *testing.T) {
 
 func TestBadBinary(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	for _, body := range []string{"\x80", "\x80\xFF", "\x80\x40", "\x80\xE4\xFF\xFF\xFF\x7F", "\x80\xD0",
 		"\x80\xE8\xE8", "\x80" + strings.Repeat("\xE1", 100_000)} {

@@ -10,7 +10,7 @@ import (
 // partition key range, without naming a partition key.
 func TestBulkInsertByRange(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, ranges(3))
+	w := newServerUnderTest(t, ranges(3))
 	w.container("")
 	const insert = coll + "/sprocs/__.sys.commonBulkInsert"
 	of := make(map[string][]string) // documents by range

@@ -12,11 +12,12 @@ import (
 	"github.com/mayflydb/mayfly/internal/requestlog"
 )
 
-// middlewareStep is one step of the chain that every request passes. run converts its error to a response.
-type middlewareStep func(*activeRequest) error
+// activeRequestHandler is one step of the chain that every request passes. run converts its error to a
+// response.
+type activeRequestHandler func(*activeRequest) error
 
 // serveHTTP passes a request that net/http has received through the chain of steps that begins with next.
-func (s *Server) serveHTTP(r *http.Request, w *echo.Response, next middlewareStep) {
+func (s *Server) serveHTTP(r *http.Request, w *echo.Response, next activeRequestHandler) {
 	conn, _ := r.Context().Value(connContextKey{}).(*sniffConn)
 	c := &activeRequest{srv: s, r: r, w: w, conn: conn,
 		operationExchange: exchanges.Get().(*operationExchange)}
@@ -25,7 +26,7 @@ func (s *Server) serveHTTP(r *http.Request, w *echo.Response, next middlewareSte
 }
 
 // run passes a request through the chain of middleware, and converts an error of the chain to a response.
-func (c *activeRequest) run(next middlewareStep) {
+func (c *activeRequest) run(next activeRequestHandler) {
 	s := c.srv
 	s.gate.RLock()
 	defer s.gate.RUnlock()
@@ -69,7 +70,7 @@ func (c *activeRequest) setCommonHead() {
 
 // logged logs each request at debug level. Texts sent by the client are truncated, and its body is not
 // logged.
-func (s *Server) logged(next middlewareStep) middlewareStep {
+func (s *Server) logged(next activeRequestHandler) activeRequestHandler {
 	return func(c *activeRequest) error {
 		if !s.log.Enabled(c.context, slog.LevelDebug) {
 			return next(c)
@@ -89,7 +90,7 @@ func (s *Server) logged(next middlewareStep) middlewareStep {
 }
 
 // recovered turns a panic into a 500 and a line in the log.
-func (s *Server) recovered(next middlewareStep) middlewareStep {
+func (s *Server) recovered(next activeRequestHandler) activeRequestHandler {
 	return func(c *activeRequest) (err error) {
 		defer func() {
 			p := recover()

@@ -25,7 +25,7 @@ func (h *steppingClock) Now() time.Time { return start.Add(time.Duration(h.past.
 func TestChangeFeedOverExpiredItems(t *testing.T) {
 	t.Parallel()
 	wall := &steppingClock{Clock: ttl.SystemClock{}}
-	w := newTestServer(t, func(s *testServerOptions) { s.store.Wall = wall })
+	w := newServerUnderTest(t, func(s *serverUnderTestOptions) { s.store.Wall = wall })
 	w.feedContainer(`,"defaultTtl":-1`)
 	for n := range 1200 {
 		w.do("POST", docs, fmt.Sprintf(`{"id":"%d","pk":"a","ttl":10}`, n), pk(`["a"]`)...).want(201)

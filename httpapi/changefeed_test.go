@@ -21,14 +21,14 @@ func fidelity(more ...string) []string {
 
 // feedContainer creates the container c with the partition key /pk. more is JSON with further members of
 // its definition.
-func (w *testServer) feedContainer(more string) {
+func (w *serverUnderTest) feedContainer(more string) {
 	w.t.Helper()
 	w.container(keyedByPK + more)
 }
 
 // upsert creates or replaces an item with this id and the partition key p. more is JSON with further
 // members of the document.
-func (w *testServer) upsert(id, more string) *testResponse {
+func (w *serverUnderTest) upsert(id, more string) *testResponse {
 	w.t.Helper()
 	a := w.do("POST", docs, `{"id":"`+id+`","pk":"p"`+more+`}`,
 		append(pk(`["p"]`), "x-ms-documentdb-is-upsert", "true")...)
@@ -40,7 +40,7 @@ func (w *testServer) upsert(id, more string) *testResponse {
 
 // drain reads a change feed to its end. It returns the ids of each page, and the etag of the final 304
 // response.
-func (w *testServer) drain(path string, headers ...string) (pages []string, etag string) {
+func (w *serverUnderTest) drain(path string, headers ...string) (pages []string, etag string) {
 	w.t.Helper()
 	for {
 		h := headers
@@ -81,7 +81,7 @@ func wantPages(t *testing.T, got []string, want ...string) {
 
 func TestChangeFeed(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.feedContainer("")
 	pages, etag := w.drain(docs, incremental()...)
 	wantPages(t, pages)
@@ -118,7 +118,7 @@ func TestChangeFeed(t *testing.T) {
 
 func TestChangeFeedSince(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.feedContainer("")
 	w.upsert("a", "")
 	w.clock.Advance(2 * time.Second)
@@ -158,7 +158,7 @@ func TestChangeFeedSince(t *testing.T) {
 
 func TestChangeFeedScopes(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, ranges(4))
+	w := newServerUnderTest(t, ranges(4))
 	w.feedContainer("")
 	for i := range 20 {
 		p := "p" + strconv.Itoa(i%5)
@@ -206,7 +206,7 @@ func TestChangeFeedScopes(t *testing.T) {
 
 func TestChangeFeedOfAllVersions(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.feedContainer(`,"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":10}`)
 	w.do("GET", docs, "", fidelity()...).fails(400, 0,
 		"You must read the change feed from within the retention period.")
@@ -265,7 +265,7 @@ func TestChangeFeedOfAllVersions(t *testing.T) {
 // versions and deletes, which the Java SDK requests: each item is in "current", and its LSN in "metadata".
 func TestLatestVersionsWithMetadata(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.feedContainer("")
 	made := w.upsert("a", "")
 	a := w.do("GET", docs, "", incremental("x-ms-cosmos-changefeed-wire-format-version", "2021-09-15")...).want(200)
@@ -278,7 +278,7 @@ func TestLatestVersionsWithMetadata(t *testing.T) {
 // feed, with the feed's etags and its final 304, and does not query the items themselves.
 func TestChangeFeedFilteredByQuery(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, ranges(2))
+	w := newServerUnderTest(t, ranges(2))
 	w.container("")
 	w.fill(20, 6)
 	ask := func(text string, more ...string) *testResponse {
@@ -315,7 +315,7 @@ func TestChangeFeedFilteredByQuery(t *testing.T) {
 
 func TestAllVersionsNeedAPolicy(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.feedContainer("")
 	w.do("GET", docs, "", fidelity("If-None-Match", "*")...).fails(400, 0, "no retention")
 }
@@ -324,7 +324,7 @@ func TestAllVersionsNeedAPolicy(t *testing.T) {
 // prefix of the id, and replace with If-Match, which only one of several competing processors achieves.
 func TestLeases(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container(`"partitionKey":{"paths":["/id"],"kind":"Hash","version":2}`)
 	lease := func(owner string) string {
 		return `{"id":"host_db_c..0","LeaseToken":"0","Owner":"` + owner + `","ContinuationToken":"\"4\"","properties":{}}`
@@ -349,7 +349,7 @@ func TestLeases(t *testing.T) {
 // position fails with 400.
 func TestRetentionSwitch(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.feedContainer("")
 	w.upsert("a", "")
 	before := w.do("GET", docs, "", incremental()...).want(200).header.Get("Etag")

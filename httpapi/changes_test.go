@@ -12,7 +12,7 @@ import (
 
 // changes opens Mayfly's stream of changes (/_mayfly/changes, server-sent events) and returns the lines
 // after the first event, which must be "ready".
-func (w *testServer) changes(ctx context.Context, base, query string) <-chan string {
+func (w *serverUnderTest) changes(ctx context.Context, base, query string) <-chan string {
 	w.t.Helper()
 	r, err := http.NewRequestWithContext(ctx, "GET", base+"/_mayfly/changes"+query, nil)
 	if err != nil {
@@ -29,7 +29,7 @@ func (w *testServer) changes(ctx context.Context, base, query string) <-chan str
 // TestChangesStream checks that each kind of change causes an event on the stream of changes, even after
 // the followed container was deleted, and that changes of other containers cause none.
 func TestChangesStream(t *testing.T) {
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container(hashed + `,"defaultTtl":60`)
 	w.do("POST", "/dbs/d/colls", `{"id":"other",`+hashed+`}`).want(201)
 	base, stop := w.listen()

@@ -48,7 +48,7 @@ func checkETags(t *testing.T) {
 }
 
 func checkRowAnswers(t *testing.T) {
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container(`"partitionKey":{"paths":["/id"]}`)
 	create := hybridrowtest.Bytes(t, hybridrowtest.Segment+hybridrowtest.CreateHead+hybridrowtest.Create)
 	for _, want := range []struct {
@@ -237,7 +237,7 @@ func checkSkew(t *testing.T) {
 }
 
 // eachContainer calls fn with a container's JSON from create (made), read, replace, list and query.
-func (w *testServer) eachContainer(id string, made *testResponse, fn func(gjson.Result)) {
+func (w *serverUnderTest) eachContainer(id string, made *testResponse, fn func(gjson.Result)) {
 	w.t.Helper()
 	fn(made.at("@this"))
 	path := colls + "/" + id
@@ -322,7 +322,7 @@ func checkIntended(t *testing.T) {
 }
 
 func checkRetryAfter(t *testing.T) {
-	w := checked(t, func(s *testServerOptions) { s.server.Throttle = true })
+	w := checked(t, func(s *serverUnderTestOptions) { s.server.Throttle = true })
 	write := func() *testResponse {
 		return w.do("POST", docs, `{"id":"i","pk":"a","v":"`+strings.Repeat("x", 20_000)+`"}`, append(pk(`["a"]`), "x-ms-documentdb-is-upsert", "true")...)
 	}

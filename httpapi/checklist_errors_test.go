@@ -160,7 +160,7 @@ func checkKeySubstatus(t *testing.T) {
 
 // everyWrite makes a write of each kind, and writes that fail because of the item's state, such as 409 and
 // 412. It calls fn with each response.
-func (w *testServer) everyWrite(fn func(*testResponse)) {
+func (w *serverUnderTest) everyWrite(fn func(*testResponse)) {
 	w.t.Helper()
 	key := pk(`["w"]`)
 	with := func(more ...string) []string { return append(key[:2:2], more...) }
@@ -256,7 +256,7 @@ func checkContentPath(t *testing.T) {
 }
 
 func checkAltContentPath(t *testing.T) {
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.do("POST", "/dbs", `{"id":"my db"}`).want(201).head("x-ms-alt-content-path", "")
 	c := w.do("POST", "/dbs/my%20db/colls",
 		`{"id":"ç",`+keyedByPK+`}`).want(201).head("x-ms-alt-content-path", "dbs/my%20db")

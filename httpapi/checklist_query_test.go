@@ -79,7 +79,7 @@ var clientFeatures = map[string]string{
 // SDK lacks a feature that the plan needs, an error that names the feature.
 func TestQueryFeaturesOfClients(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, ranges(4))
+	w := newServerUnderTest(t, ranges(4))
 	w.container("")
 	const valueless = "JS .NET Java" // the clients that merge groups and aggregates in select lists
 	for text, want := range map[string]struct{ clients, feature string }{
@@ -134,7 +134,7 @@ var rewrites = []struct{ text, row string }{
 
 // rewritten requests the plan of a query and returns one range's response to the rewritten query in it.
 // filter replaces the plan's placeholder for a filter; empty: the placeholder stays.
-func (w *testServer) rewritten(text, rangeID, filter string) *testResponse {
+func (w *serverUnderTest) rewritten(text, rangeID, filter string) *testResponse {
 	w.t.Helper()
 	sent := w.askPlan(text, allFeatures).want(200).at("queryInfo.rewrittenQuery").Str
 	if strings.Contains(sent, "orderByItems") != strings.Contains(sent,
@@ -148,7 +148,7 @@ func (w *testServer) rewritten(text, rangeID, filter string) *testResponse {
 }
 
 func checkRewritten(t *testing.T) {
-	w := checked(t, func(s *testServerOptions) { s.store.Lenient = true })
+	w := checked(t, func(s *serverUnderTestOptions) { s.store.Lenient = true })
 	for _, r := range rewrites {
 		for _, filter := range []string{"", "true"} { // the place for the filter may be left as it is
 			a := w.rewritten(r.text, "0", filter)
@@ -202,7 +202,7 @@ func checkCrossPlan(t *testing.T) {
 }
 
 func checkTokenLength(t *testing.T) {
-	w := newTestServer(t, ranges(24), func(s *testServerOptions) { s.store.Lenient = true })
+	w := newServerUnderTest(t, ranges(24), func(s *serverUnderTestOptions) { s.store.Lenient = true })
 	w.container("")
 	for i := range 40 {
 		w.do("POST", docs, fmt.Sprintf(`{"id":"%s%d","pk":"%d","a":"%s","b":"%s"}`, strings.Repeat("i", 900),

@@ -77,7 +77,7 @@ func TestSDKRequirements(t *testing.T) {
 
 // checked returns a test server that has a container c, a user u, and seven items in several logical
 // partitions.
-func checked(t *testing.T, change ...func(*testServerOptions)) *testServer {
+func checked(t *testing.T, change ...func(*serverUnderTestOptions)) *serverUnderTest {
 	w := smallWorld(t, change...)
 	w.fill(6, 3)
 	return w
@@ -85,7 +85,7 @@ func checked(t *testing.T, change ...func(*testServerOptions)) *testServer {
 
 // locations sends GET to url, which must be that of the account, and returns the first writable and the
 // first readable endpoint in the response.
-func (w *testServer) locations(url string) (endpoints []string) {
+func (w *serverUnderTest) locations(url string) (endpoints []string) {
 	w.t.Helper()
 	r := httptest.NewRequest("GET", url, nil)
 	w.sign(r)
@@ -97,15 +97,15 @@ func (w *testServer) locations(url string) (endpoints []string) {
 }
 
 func checkLocations(t *testing.T) {
-	w := newTestServer(t, func(s *testServerOptions) { s.server.Hosts = []string{"db.example"} })
+	w := newServerUnderTest(t, func(s *serverUnderTestOptions) { s.server.Hosts = []string{"db.example"} })
 	for _, url := range []string{"http://db.example:9443/", "https://db.example:9443/", "http://127.0.0.1/",
 		"https://[::1]:8081/"} {
 		if got := w.locations(url); got[0] != url || got[1] != url {
 			t.Errorf("a client of %s is sent to %q", url, got)
 		}
 	}
-	fixed := newTestServer(t,
-		func(s *testServerOptions) { s.server.Advertise = "https://public.example:444" })
+	fixed := newServerUnderTest(t,
+		func(s *serverUnderTestOptions) { s.server.Advertise = "https://public.example:444" })
 	if got := fixed.locations("http://127.0.0.1:8081/"); got[0] != "https://public.example:444/" ||
 		got[1] != got[0] {
 		t.Errorf("advertised is %q", got)
@@ -113,7 +113,7 @@ func checkLocations(t *testing.T) {
 }
 
 func checkLocationLists(t *testing.T) {
-	a := newTestServer(t).do("GET", "/", "").want(200).has("enableMultipleWriteLocations",
+	a := newServerUnderTest(t).do("GET", "/", "").want(200).has("enableMultipleWriteLocations",
 		"false").has("enablePerPartitionFailoverBehavior", "false").
 		has("thinClientWritableLocations", "").has("thinClientReadableLocations", "")
 	write, read := a.at("writableLocations"), a.at("readableLocations")
@@ -128,7 +128,7 @@ func checkLocationLists(t *testing.T) {
 }
 
 func checkQueryEngine(t *testing.T) {
-	conf := newTestServer(t).do("GET", "/", "").want(200).at("queryEngineConfiguration")
+	conf := newServerUnderTest(t).do("GET", "/", "").want(200).at("queryEngineConfiguration")
 	if conf.Type != gjson.String || !gjson.Valid(conf.Str) ||
 		gjson.Get(conf.Str, "maxSqlQueryInputLength").Int() != 524288 {
 		t.Errorf("%s", conf.Raw)
@@ -142,9 +142,9 @@ func checkQueryEngine(t *testing.T) {
 }
 
 func checkConsistencyPolicy(t *testing.T) {
-	newTestServer(t).do("GET", "/", "").want(200).has("userConsistencyPolicy.defaultConsistencyLevel",
+	newServerUnderTest(t).do("GET", "/", "").want(200).has("userConsistencyPolicy.defaultConsistencyLevel",
 		`"Session"`)
-	strict := newTestServer(t, func(s *testServerOptions) { s.server.Consistency = "strong" })
+	strict := newServerUnderTest(t, func(s *serverUnderTestOptions) { s.server.Consistency = "strong" })
 	strict.do("GET", "/", "").want(200).has("userConsistencyPolicy.defaultConsistencyLevel", `"Strong"`)
 }
 
@@ -177,7 +177,7 @@ var everyFeed = []struct {
 // eachFeed reads each entry of everyFeed, as a list and as a query, and calls fn with the response, the
 // name of the array in its body, and the expected number of rows. An entry that is only a query is not
 // listed.
-func (w *testServer) eachFeed(fn func(a *testResponse, key string, rows int), headers ...string) {
+func (w *serverUnderTest) eachFeed(fn func(a *testResponse, key string, rows int), headers ...string) {
 	w.t.Helper()
 	listed := map[string]bool{}
 	for _, f := range everyFeed {
@@ -218,7 +218,7 @@ func checkNoEmptyContinuation(t *testing.T) {
 
 // rangeLoop reads the partition key ranges from an etag until the response is 304, as the .NET and Java
 // SDKs do. It returns the ids of each page and the last etag.
-func (w *testServer) rangeLoop(path, etag string) (pages []string, last string) {
+func (w *serverUnderTest) rangeLoop(path, etag string) (pages []string, last string) {
 	w.t.Helper()
 	for len(pages) < 5 {
 		headers := []string{"A-IM", "Incremental Feed", "x-ms-max-item-count", "-1"}
@@ -263,7 +263,7 @@ func checkRangesETag(t *testing.T) {
 }
 
 // covers checks that a container has n partition ranges that together cover "" to "FF" without gaps.
-func (w *testServer) covers(path string, n int) {
+func (w *serverUnderTest) covers(path string, n int) {
 	w.t.Helper()
 	list := w.do("GET", path+"/pkranges", "").want(200).at("PartitionKeyRanges").Array()
 	at := ""
@@ -284,7 +284,7 @@ func (w *testServer) covers(path string, n int) {
 }
 
 func checkRangesCover(t *testing.T) {
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.do("POST", "/dbs", `{"id":"d"}`).want(201)
 	for name, key := range map[string]string{
 		"v1": `{"paths":["/pk"],"kind":"Hash","version":1}`,
@@ -326,7 +326,7 @@ func feedScopes() [][]string {
 }
 
 func checkFeedEnds(t *testing.T) {
-	w := newTestServer(t, ranges(4))
+	w := newServerUnderTest(t, ranges(4))
 	w.container("")
 	for _, scope := range feedScopes() {
 		w.do("GET", docs, "", incremental(scope...)...).want(304)
@@ -343,7 +343,7 @@ func checkFeedEnds(t *testing.T) {
 }
 
 func checkFeedPosition(t *testing.T) {
-	w := newTestServer(t, ranges(4))
+	w := newServerUnderTest(t, ranges(4))
 	w.container("")
 	w.fill(20, 10)
 	for _, scope := range feedScopes() {

@@ -28,11 +28,11 @@ import (
 // start is the time at which the clocks of test servers begin and stand still.
 var start = time.Date(2027, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// testServer is a server over a store, and a client that signs its requests. Both clocks stand still:
+// serverUnderTest is a server over a store, and a client that signs its requests. Both clocks stand still:
 // the data's and the wall's.
-type testServer struct {
+type serverUnderTest struct {
 	t     testing.TB
-	setup testServerOptions
+	setup serverUnderTestOptions
 	db    *store.DB
 	srv   *Server
 	clock *ttl.VirtualClock
@@ -45,18 +45,18 @@ type testServer struct {
 	seen map[string]bool // activity ids
 }
 
-// testServerOptions are the settings of a testServer that a test can change.
-type testServerOptions struct {
+// serverUnderTestOptions are the settings of a serverUnderTest that a test can change.
+type serverUnderTestOptions struct {
 	server Options
 	store  store.Options
 	disk   *testdisk.EngineStorage
 }
 
-func newTestServer(t testing.TB, change ...func(*testServerOptions)) *testServer {
+func newServerUnderTest(t testing.TB, change ...func(*serverUnderTestOptions)) *serverUnderTest {
 	t.Helper()
-	w := &testServer{t: t, clock: ttl.NewManual(start), wall: ttl.NewManual(start), mu: new(sync.Mutex),
+	w := &serverUnderTest{t: t, clock: ttl.NewManual(start), wall: ttl.NewManual(start), mu: new(sync.Mutex),
 		seen: make(map[string]bool)}
-	w.setup = testServerOptions{
+	w.setup = serverUnderTestOptions{
 		store:  store.Options{Clock: w.clock, Wall: w.wall, ManualReaper: true},
 		server: Options{Wall: w.wall, Hosts: []string{"example.com"}, Logger: slog.New(slog.DiscardHandler)},
 		disk:   testdisk.New(t),
@@ -74,7 +74,7 @@ func newTestServer(t testing.TB, change ...func(*testServerOptions)) *testServer
 }
 
 // open starts the server over its store.
-func (w *testServer) open() {
+func (w *serverUnderTest) open() {
 	w.t.Helper()
 	open := w.setup.disk.Open
 	if _, moves := w.setup.store.Clock.(*ttl.VirtualClock); !moves {
@@ -99,7 +99,7 @@ func (w *testServer) open() {
 }
 
 // close ends the server, checks that the store is consistent, and closes it.
-func (w *testServer) close() {
+func (w *serverUnderTest) close() {
 	w.t.Helper()
 	if err := w.srv.Shutdown(context.Background()); err != nil {
 		w.t.Error(err)
@@ -113,10 +113,7 @@ func (w *testServer) close() {
 	}
 }
 
-// ranges returns an option with which every new container has n partition ranges.
-func ranges(n int) func(*testServerOptions) { return func(s *testServerOptions) { s.store.Ranges = n } }
-
-// testResponse is a response of a testServer, with methods that check parts of it.
+// testResponse is a response of a serverUnderTest, with methods that check parts of it.
 type testResponse struct {
 	t      testing.TB
 	what   string
@@ -128,13 +125,13 @@ type testResponse struct {
 
 // do sends a signed request and returns the response, after it has checked what must hold for every
 // response. headers are pairs of names and values.
-func (w *testServer) do(method, path, body string, headers ...string) *testResponse {
+func (w *serverUnderTest) do(method, path, body string, headers ...string) *testResponse {
 	w.t.Helper()
 	return w.send(w.request(method, path, body, headers...))
 }
 
 // request returns a request with headers (name, value, ...), signed unless these authorize it.
-func (w *testServer) request(method, path, body string, headers ...string) *http.Request {
+func (w *serverUnderTest) request(method, path, body string, headers ...string) *http.Request {
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
 	for i := 0; i < len(headers); i += 2 {
@@ -146,7 +143,7 @@ func (w *testServer) request(method, path, body string, headers ...string) *http
 	return r
 }
 
-func (w *testServer) sign(r *http.Request) {
+func (w *serverUnderTest) sign(r *http.Request) {
 	date := w.wall.Now().UTC().Format(http.TimeFormat)
 	r.Header.Set("X-Ms-Date", date)
 	resource, link := signed(r.URL.EscapedPath())
@@ -187,7 +184,7 @@ func isRID(id string) bool {
 	return err == nil && len(id) == 8 && len(b) == 4
 }
 
-func (w *testServer) send(r *http.Request) *testResponse {
+func (w *serverUnderTest) send(r *http.Request) *testResponse {
 	w.t.Helper()
 	rec := httptest.NewRecorder()
 	w.h.ServeHTTP(rec, r)
@@ -339,7 +336,7 @@ func (a *testResponse) ids(key string) string {
 }
 
 // pages reads all pages of a list or query and returns the ids of each. key is the array in the body.
-func (w *testServer) pages(key, method, path, body string, headers ...string) (pages []string) {
+func (w *serverUnderTest) pages(key, method, path, body string, headers ...string) (pages []string) {
 	w.t.Helper()
 	token := ""
 	for {
@@ -384,7 +381,7 @@ const crossing = "x-ms-documentdb-query-enablecrosspartition"
 
 // container creates the database d, if it does not exist, and in it the container c. settings is JSON with
 // the members of the container's definition other than the id; empty: its partition key is /pk.
-func (w *testServer) container(settings string, headers ...string) *testResponse {
+func (w *serverUnderTest) container(settings string, headers ...string) *testResponse {
 	w.t.Helper()
 	w.do("POST", "/dbs", `{"id":"d"}`)
 	if settings == "" {

@@ -13,7 +13,7 @@ const dbClock = "/_mayfly/dbs/d/clock"
 // server's clock again.
 func TestDatabaseClock(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.do("GET", dbClock, "").fails(404, 0, "")
 	w.container(`"partitionKey":{"paths":["/pk"]},"defaultTtl":10`)
 	w.do("POST", "/dbs", `{"id":"e"}`).want(201)
@@ -50,7 +50,7 @@ func TestDatabaseClock(t *testing.T) {
 // clock.
 func TestSettleAfterClockChange(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container(`"partitionKey":{"paths":["/pk"]},"defaultTtl":10`)
 	purged := func(want uint64) {
 		t.Helper()
@@ -83,7 +83,7 @@ func TestSettleAfterClockChange(t *testing.T) {
 // last write time or time until expiry.
 func TestImportHeaders(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container(`"partitionKey":{"paths":["/pk"]},"defaultTtl":3600`)
 	put := func(headers ...string) *testResponse {
 		return w.do("POST", docs, `{"id":"a","pk":"x"}`,
@@ -122,7 +122,7 @@ func TestImportHeaders(t *testing.T) {
 // own age, last write time or time until expiry.
 func TestImportRoute(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, ranges(3))
+	w := newServerUnderTest(t, ranges(3))
 	w.container(`"partitionKey":{"paths":["/pk"]},"defaultTtl":3600`)
 	const path = "/_mayfly/dbs/d/colls/c/import"
 	now := start.Unix()

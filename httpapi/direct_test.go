@@ -15,21 +15,22 @@ import (
 	"github.com/mayflydb/mayfly/internal/rntbdtest"
 )
 
-// directTestServer is a testServer on a real port, with what a direct-mode client needs to connect to it.
-type directTestServer struct {
-	*testServer
+// directModeTestServer is a serverUnderTest on a real port, with what a direct-mode client needs to connect
+// to it.
+type directModeTestServer struct {
+	*serverUnderTest
 	addr string
 	conf *tls.Config
 }
 
-func newDirectTestServer(t *testing.T, change ...func(*testServerOptions)) *directTestServer {
+func newDirectModeTestServer(t *testing.T, change ...func(*serverUnderTestOptions)) *directModeTestServer {
 	t.Helper()
 	cert, text, _, err := Certificate("", nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	direct := func(s *testServerOptions) { s.server.Direct = true }
-	w := &directTestServer{testServer: newTestServer(t, append(change, direct)...)}
+	direct := func(s *serverUnderTestOptions) { s.server.Direct = true }
+	w := &directModeTestServer{serverUnderTest: newServerUnderTest(t, append(change, direct)...)}
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -52,11 +53,11 @@ func newDirectTestServer(t *testing.T, change ...func(*testServerOptions)) *dire
 
 // rawDirectConn is a client's direct-mode connection on which a test sends single RNTBD frames.
 type rawDirectConn struct {
-	*directTestServer
+	*directModeTestServer
 	c net.Conn
 }
 
-func (w *directTestServer) dial() *rawDirectConn {
+func (w *directModeTestServer) dial() *rawDirectConn {
 	w.t.Helper()
 	c, err := tls.Dial("tcp", w.addr, w.conf)
 	if err != nil {
@@ -87,7 +88,7 @@ var itemFrames = map[string]struct {
 
 // frame returns the RNTBD frame of a signed request for the item id in the container c of the database d.
 // what is the operation: "create", "read", "query" and so on.
-func (w *directTestServer) frame(what, id, body string, more ...rntbdtest.Token) []byte {
+func (w *directModeTestServer) frame(what, id, body string, more ...rntbdtest.Token) []byte {
 	op, link := itemFrames[what], "dbs/d/colls/c"
 	if !op.feed {
 		link += "/docs/" + id
@@ -98,7 +99,7 @@ func (w *directTestServer) frame(what, id, body string, more ...rntbdtest.Token)
 
 // frameAs returns the RNTBD frame of a request for the item id with the given authorization header. what is
 // the name of the operation, a key of itemFrames. more are further tokens of the frame.
-func (w *directTestServer) frameAs(authorization, what, id, body string, more ...rntbdtest.Token) []byte {
+func (w *directModeTestServer) frameAs(authorization, what, id, body string, more ...rntbdtest.Token) []byte {
 	op := itemFrames[what]
 	tokens := append([]rntbdtest.Token{rntbdtest.Text(0x15, "d"), rntbdtest.Text(0x16, "c"),
 		rntbdtest.Text(0x13, "/replicas/1p"), rntbdtest.Number(0x4D, 7)}, more...)
@@ -147,13 +148,13 @@ func (l *rawDirectConn) want(
 
 var keyA = rntbdtest.Text(0x2B, `["a"]`)
 
-func (w *directTestServer) container() (rid string) {
+func (w *directModeTestServer) container() (rid string) {
 	w.t.Helper()
 	w.do("POST", "/dbs", `{"id":"d"}`)
 	return w.containerAnew()
 }
 
-func (w *directTestServer) containerAnew() (rid string) {
+func (w *directModeTestServer) containerAnew() (rid string) {
 	w.t.Helper()
 	a := w.do("POST", "/dbs/d/colls", `{"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}}`)
 	return gjson.GetBytes(a.body, "_rid").Str
@@ -161,7 +162,7 @@ func (w *directTestServer) containerAnew() (rid string) {
 
 func TestDirectItems(t *testing.T) {
 	t.Parallel()
-	w := newDirectTestServer(t)
+	w := newDirectModeTestServer(t)
 	rid := w.container()
 	known := rntbdtest.Text(0x35, rid)
 	l := w.dial()
@@ -207,7 +208,7 @@ func TestDirectItems(t *testing.T) {
 // An HTTP client, which has no such cache, gets no error.
 func TestDirectStale(t *testing.T) {
 	t.Parallel()
-	w := newDirectTestServer(t)
+	w := newDirectModeTestServer(t)
 	known := rntbdtest.Text(0x35, w.container())
 	l := w.dial()
 	l.want(201, 0, "create", "", `{"id":"1","pk":"a"}`, keyA, known)
@@ -225,7 +226,7 @@ func TestDirectStale(t *testing.T) {
 
 func TestDirectAddresses(t *testing.T) {
 	t.Parallel()
-	w := newDirectTestServer(t, ranges(3))
+	w := newDirectModeTestServer(t, ranges(3))
 	rid := w.container()
 	database := gjson.GetBytes(w.do("GET", "/dbs/d", "").body, "_rid").Str
 	ask := func(kind, link, query string) *testResponse {
@@ -272,7 +273,7 @@ func TestDirectAddresses(t *testing.T) {
 // of that container's replicas only, and that the token grants the same rights in direct mode.
 func TestDirectTokens(t *testing.T) {
 	t.Parallel()
-	w := newDirectTestServer(t)
+	w := newDirectModeTestServer(t)
 	rid := w.container()
 	database := gjson.GetBytes(w.do("GET", "/dbs/d", "").body, "_rid").Str
 	other := w.do("POST", "/dbs/d/colls", `{"id":"o","partitionKey":{"paths":["/pk"]}}`).
@@ -302,7 +303,7 @@ func TestDirectTokens(t *testing.T) {
 // gateway mode, and an RNTBD connection gets an HTTP error.
 func TestDirectOff(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	r := w.request("GET", "/addresses/", "", "Authorization", "none")
 	if a := w.send(r).want(400); !strings.Contains(string(a.body), "gateway") {
 		t.Errorf("%s", a.body)
@@ -364,7 +365,7 @@ func TestDirectBesideHTTP(t *testing.T) {
 // closed for a new one.
 func TestDirectIdleConnectionEviction(t *testing.T) {
 	t.Parallel()
-	w := newDirectTestServer(t, func(s *testServerOptions) { s.server.MaxConnections = 1 })
+	w := newDirectModeTestServer(t, func(s *serverUnderTestOptions) { s.server.MaxConnections = 1 })
 	w.container()
 	first := w.dial()
 	first.want(404, 0, "read", "1", "", keyA)
@@ -377,7 +378,7 @@ func TestDirectIdleConnectionEviction(t *testing.T) {
 // TestDirectFaults checks that fault injection rules also apply to requests in direct mode.
 func TestDirectFaults(t *testing.T) {
 	t.Parallel()
-	w := newDirectTestServer(t)
+	w := newDirectModeTestServer(t)
 	w.container()
 	l := w.dial()
 	w.do("POST", "/_mayfly/faults", `{"fault":"429","count":1,"retryAfterMs":7}`).want(201)

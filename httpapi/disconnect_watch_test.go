@@ -11,7 +11,7 @@ import (
 )
 
 // queryText returns a signed request with the given query as HTTP/1.1 text.
-func (w *testServer) queryText(query string) string {
+func (w *serverUnderTest) queryText(query string) string {
 	return w.text("POST", docs, `{"query":"`+query+`"}`, "x-ms-documentdb-isquery", "True",
 		"content-type", "application/query+json")
 }
@@ -20,7 +20,7 @@ func (w *testServer) queryText(query string) string {
 // response. It checks that each is served on the fast path, without net/http, with the right status, body and
 // Content-Length.
 func TestFastPathQueries(t *testing.T) {
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	for i := range 300 {
 		item := fmt.Sprintf(`{"id":"%d","pk":"a","text":"%0400d"}`, i, i)
@@ -68,7 +68,7 @@ func (w *disconnectWatch) untilRead() {
 // TestFastPathDisconnect checks that a query on the fast path is canceled when its client disconnects, and
 // that a request which arrives during a query is answered after it.
 func TestFastPathDisconnect(t *testing.T) {
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	own, serve := counting(w), w.srv.serveShortcut
 	arrived, ended := make(chan struct{}), make(chan error, 1)

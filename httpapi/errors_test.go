@@ -23,8 +23,8 @@ func answerTo(t *testing.T, r *http.Request, run func(c *activeRequest) error) (
 	string) {
 	t.Helper()
 	var log bytes.Buffer
-	s := newTestServer(t,
-		func(s *testServerOptions) { s.server.Logger = slog.New(slog.NewTextHandler(&log, nil)) }).srv
+	s := newServerUnderTest(t,
+		func(s *serverUnderTestOptions) { s.server.Logger = slog.New(slog.NewTextHandler(&log, nil)) }).srv
 	w := httptest.NewRecorder()
 	r.Header.Set("x-ms-activity-id", testActivity)
 	s.serveHTTP(r, echo.NewResponse(w, echo.New()), s.recovered(run))
@@ -188,7 +188,7 @@ func TestHeaderValuesDoNotAlias(t *testing.T) {
 // because SDKs parse them from the text.
 func TestResourceTypeInErrors(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	query := append(queryHeaders(), pk(`["a"]`)...)
 	for _, q := range []struct{ method, path, body, want string }{

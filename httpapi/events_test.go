@@ -21,23 +21,23 @@ import (
 const heartbeat = 15 * time.Second
 
 // loop configures a test server so that its reaper runs in the background.
-func loop(s *testServerOptions) { s.store.ManualReaper = false }
+func loop(s *serverUnderTestOptions) { s.store.ManualReaper = false }
 
 // expiringContainer creates a container and enables the log of expiries.
-func (w *testServer) expiringContainer() {
+func (w *serverUnderTest) expiringContainer() {
 	w.t.Helper()
 	w.container(`"partitionKey":{"paths":["/pk"],"kind":"Hash","version":2},"defaultTtl":-1`)
 	w.do("PATCH", own+"settings", `{"expiryEvents":{"retention":100}}`).want(200)
 }
 
-func (w *testServer) mortal(id string, life int) {
+func (w *serverUnderTest) mortal(id string, life int) {
 	w.t.Helper()
 	w.do("POST", docs, fmt.Sprintf(`{"id":%q,"pk":"p","ttl":%d}`, id, life), pk(`["p"]`)...).want(201)
 }
 
 // listen starts to serve on a real port and returns its URL. It serves until stop is called or the test
 // ends.
-func (w *testServer) listen() (base string, stop func()) {
+func (w *serverUnderTest) listen() (base string, stop func()) {
 	w.t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -63,7 +63,7 @@ func (w *testServer) listen() (base string, stop func()) {
 }
 
 // stream opens the stream of expiry events (server-sent events) and returns its lines.
-func (w *testServer) stream(ctx context.Context, base, query string, headers ...string) <-chan string {
+func (w *serverUnderTest) stream(ctx context.Context, base, query string, headers ...string) <-chan string {
 	w.t.Helper()
 	r, err := http.NewRequestWithContext(ctx, "GET", base+own+"events"+query, nil)
 	if err != nil {
@@ -78,7 +78,7 @@ func (w *testServer) stream(ctx context.Context, base, query string, headers ...
 }
 
 // events sends a request that is answered by server-sent events, and returns their lines.
-func (w *testServer) events(r *http.Request) <-chan string {
+func (w *serverUnderTest) events(r *http.Request) <-chan string {
 	w.t.Helper()
 	p := new(http.Protocols)
 	p.SetHTTP1(!w.http2)
@@ -131,7 +131,7 @@ func TestEventStream(t *testing.T) {
 }
 
 func eventStream(t *testing.T, http2 bool) {
-	w := newTestServer(t, loop, ranges(2))
+	w := newServerUnderTest(t, loop, ranges(2))
 	w.http2 = http2
 	w.expiringContainer()
 	base, stop := w.listen()
@@ -188,7 +188,7 @@ func TestEventStreamLasts(t *testing.T) {
 	for _, http2 := range []bool{false, true} {
 		t.Run(fmt.Sprintf("HTTP/2 is %v", http2), func(t *testing.T) {
 			t.Parallel() // it waits most of the time
-			w := newTestServer(t, loop)
+			w := newServerUnderTest(t, loop)
 			w.http2 = http2
 			w.expiringContainer()
 			const limit = 2 * time.Second // the request itself has to come within it
@@ -212,7 +212,7 @@ func TestEventStreamLasts(t *testing.T) {
 // removed.
 func TestEventStreamEnds(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, loop)
+	w := newServerUnderTest(t, loop)
 	w.expiringContainer()
 	w.do("PUT", own+"reaper", `{"delay":{"seconds":100}}`).want(200) // nobody waits for purges
 	base, _ := w.listen()
@@ -241,7 +241,7 @@ func TestEventStreamEnds(t *testing.T) {
 
 func TestEventPages(t *testing.T) {
 	// the wall's clock runs away from what was signed
-	w := newTestServer(t, loop, func(s *testServerOptions) { s.server.NoClockCheck = true })
+	w := newServerUnderTest(t, loop, func(s *serverUnderTestOptions) { s.server.NoClockCheck = true })
 	w.container(`"partitionKey":{"paths":["/pk"],"kind":"Hash","version":2},"defaultTtl":-1`)
 	w.do("GET", own+"events", "").fails(400, 0, "keeps no log")
 	w.do("PATCH", own+"settings", `{"expiryEvents":{}}`).want(200)
@@ -300,7 +300,7 @@ func TestEventPages(t *testing.T) {
 
 func TestReaperControl(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.expiringContainer()
 	reaper := own + "reaper"
 	w.do("GET", reaper, "").want(200).has("paused", "false").has("delay", "null").has("backlog", "0")

@@ -10,7 +10,7 @@ import (
 
 func TestExplain(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, ranges(2))
+	w := newServerUnderTest(t, ranges(2))
 	w.container(keyedByPK + `,"indexingPolicy":{"includedPaths":[{"path":"/*"}],"excludedPaths":[{"path":"/pk/*"}]}`)
 	w.fill(12, 3)
 	explain := func(members string) *testResponse {
@@ -18,7 +18,7 @@ func TestExplain(t *testing.T) {
 		return w.do("POST", "/_mayfly/explain", `{"database":"d","container":"c",`+members+`}`)
 	}
 	a := explain(`"query":"SELECT * FROM c WHERE c.even = @e ORDER BY c.id","parameters":[{"name":"@e","value":true}],"maxItemCount":4`).want(200)
-	var e laboratory.Explanation
+	var e laboratory.QueryExplanation
 	if err := json.Unmarshal(a.body, &e); err != nil {
 		t.Fatal(err)
 	}

@@ -58,7 +58,7 @@ func (l *rawHTTPTestClient) read() (status int, header http.Header, body string)
 }
 
 // text returns a signed request as HTTP/1.1 text.
-func (w *testServer) text(method, path, body string, headers ...string) string {
+func (w *serverUnderTest) text(method, path, body string, headers ...string) string {
 	r := w.request(method, path, body, append(pk(`["a"]`), headers...)...)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: localhost\r\n", method, path)
@@ -72,7 +72,7 @@ func (w *testServer) text(method, path, body string, headers ...string) string {
 }
 
 // counting returns the number of requests that w serves on its fast path, without net/http, from now on.
-func counting(w *testServer) *atomic.Int64 {
+func counting(w *serverUnderTest) *atomic.Int64 {
 	n, serve := new(atomic.Int64), w.srv.serveShortcut
 	w.srv.serveShortcut = func(s *fastPathConn) {
 		n.Add(1)
@@ -84,7 +84,7 @@ func counting(w *testServer) *atomic.Int64 {
 // TestFastPathResponses sends item reads, other requests, pipelined requests and requests in several pieces
 // on one connection. It checks that each gets its own response, whether from the fast path or from net/http.
 func TestFastPathResponses(t *testing.T) {
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	own := counting(w)
 	l := dialPlain(t, w.serving(t))
@@ -137,7 +137,7 @@ func TestFastPathResponses(t *testing.T) {
 // TestFastPathWrites sends several writes on one connection that serves them on the fast path, without
 // net/http. It checks the responses, and that errors do not close the connection.
 func TestFastPathWrites(t *testing.T) {
-	w := newTestServer(t, func(s *testServerOptions) { s.server.Requests = fullLog() })
+	w := newServerUnderTest(t, func(s *serverUnderTestOptions) { s.server.Requests = fullLog() })
 	w.container("")
 	own := counting(w)
 	l := w.dialFastPath(t, own)
@@ -172,7 +172,7 @@ func TestFastPathWrites(t *testing.T) {
 }
 
 // dialFastPath returns a connection whose next request is served on the fast path. own counts these requests.
-func (w *testServer) dialFastPath(t *testing.T, own *atomic.Int64) *rawHTTPTestClient {
+func (w *serverUnderTest) dialFastPath(t *testing.T, own *atomic.Int64) *rawHTTPTestClient {
 	t.Helper()
 	l := dialPlain(t, w.serving(t))
 	for n := 0; own.Load() == 0; n++ { // see TestFastPathResponses
@@ -278,7 +278,7 @@ func manyHeaders(n int) string {
 // TestFastPathShutdown checks that shutdown waits for a read on the fast path, and that its response is
 // complete.
 func TestFastPathShutdown(t *testing.T) {
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	begun, may := make(chan struct{}), make(chan struct{})
 	w.srv.opt.Observe = func(o ObservedRequest) { // before the answer is sent
@@ -320,7 +320,7 @@ func TestFastPathShutdown(t *testing.T) {
 // TestFastPathAborted checks that the connection is closed if a read on the fast path, which serves single
 // items without net/http, panics with http.ErrAbortHandler.
 func TestFastPathAborted(t *testing.T) {
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	w.srv.serveShortcut = func(*fastPathConn) { panic(http.ErrAbortHandler) }
 	l := dialPlain(t, w.serving(t))

@@ -28,7 +28,7 @@ func (s *Server) withFaults(c *activeRequest) error {
 	if now {
 		// The operation's effects remain, but the response must not show them.
 		c.ans.Release()
-		c.ans = cosmos.Answer{}
+		c.ans = cosmos.Response{}
 		return c.applyFault(&hit)
 	}
 	return nil

@@ -8,7 +8,7 @@ import (
 )
 
 // fault adds a fault injection rule, given as JSON, and returns its id.
-func (w *testServer) fault(rule string) string {
+func (w *serverUnderTest) fault(rule string) string {
 	w.t.Helper()
 	return w.do("POST", "/_mayfly/faults", rule).want(201).at("id").Str
 }
@@ -17,7 +17,7 @@ func (w *testServer) fault(rule string) string {
 // response. Each rule applies once; the next request succeeds.
 func TestFaultStatuses(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	key := pk(`["a"]`)
 	w.do("POST", docs, `{"id":"1","pk":"a"}`, key...).want(201)
@@ -49,7 +49,7 @@ func TestFaultStatuses(t *testing.T) {
 // retries.
 func TestFaultBeforeAndAfter(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	key := pk(`["a"]`)
 	w.fault(`{"fault":"503","operations":["createItem"],"count":1}`)
@@ -72,7 +72,7 @@ func TestFaultBeforeAndAfter(t *testing.T) {
 // only explicitly.
 func TestFaultRuleSelection(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	w.do("POST", "/dbs/d/colls", `{"id":"e","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}}`).
 		want(201)
@@ -109,7 +109,7 @@ func TestFaultRuleSelection(t *testing.T) {
 // time it is added with the same seed.
 func TestFaultSeed(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	run := func() (hit string) {
 		id := w.fault(`{"fault":"429","operations":["readItem"],"share":0.4,"seed":42}`)
@@ -128,7 +128,7 @@ func TestFaultSeed(t *testing.T) {
 // is stored or not, depending on whether the fault is after or before the operation.
 func TestFaultDrop(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	base, _ := w.listen()
 	second := new(http.Protocols)
@@ -169,7 +169,7 @@ func TestFaultDrop(t *testing.T) {
 // x-ms-request-duration-ms.
 func TestFaultLatency(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	w.fault(`{"fault":"latency","latencyMs":40,"operations":["readItem"]}`)
 	w.fault(`{"fault":"429","latencyMs":2,"operations":["readItem"],"when":"after"}`)

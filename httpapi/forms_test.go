@@ -6,7 +6,7 @@ import "testing"
 // every kind of write: numbers, control characters, and duplicate names, of which the last value counts.
 func TestJSONNormalForm(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	key := pk(`["a"]`)
 	const members = "\"f\":1.0,\"g\":[10.50,1e2,-0.0,{\"h\":0.0}],\"s\":\"a\tb\r\n\",\"o\":{\"x\":1,\"y\":2,\"x\":3}"

@@ -21,11 +21,11 @@ type pagedReadCase struct {
 	next     string
 	rows     []string // all of them, in order
 	all      []string // those that there would be without OFFSET, TOP and LIMIT
-	tokens   []continuationAfterRows
+	tokens   []continuationTokenWithRowCount
 }
 
-// continuationAfterRows is a continuation token and the number of rows that precede it.
-type continuationAfterRows struct {
+// continuationTokenWithRowCount is a continuation token and the number of rows that precede it.
+type continuationTokenWithRowCount struct {
 	token string
 	rows  int
 }
@@ -33,8 +33,8 @@ type continuationAfterRows struct {
 // read reads all pages from a continuation token on ("": from the beginning) and returns their rows. size
 // is the page size. ok is false if the server refuses the token. If ends is not nil, each new token is
 // appended to it.
-func (p *pagedReadCase) read(w *testServer, token string, size int,
-	ends *[]continuationAfterRows) (rows []string, ok bool) {
+func (p *pagedReadCase) read(w *serverUnderTest, token string, size int,
+	ends *[]continuationTokenWithRowCount) (rows []string, ok bool) {
 	w.t.Helper()
 	whole := token == ""
 	for page := 0; page == 0 || token != ""; page++ {
@@ -58,7 +58,7 @@ func (p *pagedReadCase) read(w *testServer, token string, size int,
 		}
 		rows = append(rows, a.rows(p.key)...)
 		if token = a.header.Get(p.next); token != "" && ends != nil {
-			*ends = append(*ends, continuationAfterRows{token, len(rows)})
+			*ends = append(*ends, continuationTokenWithRowCount{token, len(rows)})
 		}
 	}
 	return rows, true
@@ -66,9 +66,9 @@ func (p *pagedReadCase) read(w *testServer, token string, size int,
 
 // pagedWorld returns a server whose data does not change, and all paged requests that the test makes to
 // it. A range of one container has been split.
-func pagedWorld(t testing.TB) (*testServer, []*pagedReadCase) {
+func pagedWorld(t testing.TB) (*serverUnderTest, []*pagedReadCase) {
 	t.Helper()
-	w := newTestServer(t, func(s *testServerOptions) { s.server.ServeCrossPartition = true })
+	w := newServerUnderTest(t, func(s *serverUnderTestOptions) { s.server.ServeCrossPartition = true })
 	for i := range 7 {
 		w.do("POST", "/dbs", fmt.Sprintf(`{"id":"d%d"}`, i)).want(201)
 	}
@@ -153,13 +153,13 @@ var innerToken = regexp.MustCompile(`"token":"([^"]*)"`)
 // forge returns a continuation token for p: an unchanged or randomly changed token of p or of another
 // request in list. from and end say which token it was made from.
 func (g *requestGenerator) forge(list []*pagedReadCase,
-	p *pagedReadCase) (token string, from *pagedReadCase, end continuationAfterRows) {
+	p *pagedReadCase) (token string, from *pagedReadCase, end continuationTokenWithRowCount) {
 	from = p
 	if g.in(3) {
 		from = list[g.n(len(list))]
 	}
 	if len(from.tokens) == 0 {
-		return "AQAAAA", from, continuationAfterRows{}
+		return "AQAAAA", from, continuationTokenWithRowCount{}
 	}
 	end = from.tokens[g.n(len(from.tokens))]
 	token = end.token

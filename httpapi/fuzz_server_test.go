@@ -77,9 +77,9 @@ func fuzzDocument(i int) string {
 }
 
 // fuzzWorld returns a server whose store contains at least one resource of every kind.
-func fuzzWorld(t testing.TB, change ...func(*testServerOptions)) *testServer {
+func fuzzWorld(t testing.TB, change ...func(*serverUnderTestOptions)) *serverUnderTest {
 	t.Helper()
-	w := newTestServer(t, change...)
+	w := newServerUnderTest(t, change...)
 	w.do("POST", "/dbs", `{"id":"d"}`).want(201)
 	for _, c := range fuzzContainers {
 		w.do("POST", colls, `{"id":"`+c.id+`","partitionKey":`+c.key+c.settings+`}`, "x-mayfly-ranges",
@@ -103,7 +103,7 @@ func fuzzWorld(t testing.TB, change ...func(*testServerOptions)) *testServer {
 // exchange sends a request that may be invalid, with the master key unless it has an Authorization header.
 // It checks that the response has the protocol's form and is not an internal error. It returns nil if an
 // HTTP server would not pass the request to its handler.
-func (w *testServer) exchange(f fuzzedRequest) *testResponse {
+func (w *serverUnderTest) exchange(f fuzzedRequest) *testResponse {
 	w.t.Helper()
 	if !f.sendable() {
 		return nil
@@ -157,7 +157,7 @@ func (f fuzzedRequest) reads() bool {
 
 // try sends a request and checks that the data is unchanged if it is a read or fails. before is the dump
 // of the data before the request, after the one after it.
-func (w *testServer) try(f fuzzedRequest, before string) (a *testResponse, after string) {
+func (w *serverUnderTest) try(f fuzzedRequest, before string) (a *testResponse, after string) {
 	w.t.Helper()
 	if a = w.exchange(f); a == nil {
 		return nil, before
@@ -175,7 +175,7 @@ func (w *testServer) try(f fuzzedRequest, before string) (a *testResponse, after
 }
 
 // readBack reads the resource in the response to a write, and checks that it equals the response.
-func (w *testServer) readBack(f fuzzedRequest, a *testResponse) {
+func (w *serverUnderTest) readBack(f fuzzedRequest, a *testResponse) {
 	w.t.Helper()
 	self := a.at("_self").Str
 	if f.reads() || a.code != 200 && a.code != 201 || self == "" || a.body[0] != '{' {
@@ -213,7 +213,7 @@ func keyAt(body []byte, paths []gjson.Result) string {
 
 // sweep runs the reaper, and checks that the purge of expired data does not change what clients see.
 // before is the dump of the data before.
-func (w *testServer) sweep(before string) {
+func (w *serverUnderTest) sweep(before string) {
 	w.t.Helper()
 	if _, err := w.db.SweepNow(w.t.Context()); err != nil {
 		w.t.Fatal(err)
@@ -237,7 +237,7 @@ func (f fuzzedRequest) applied(a *testResponse) bool {
 
 // dump returns as text everything that clients can see in the store: every resource, and every item with
 // its position in the change feed.
-func (w *testServer) dump() string {
+func (w *serverUnderTest) dump() string {
 	w.t.Helper()
 	var b strings.Builder
 	list := func(path, key string, headers ...string) []gjson.Result {

@@ -64,7 +64,7 @@ func runSeries(t *testing.T, choices []byte) {
 func series(t *testing.T, choices []byte, fn func(fuzzedRequest, *testResponse)) {
 	g := newRequestGenerator(choices)
 	variant := g.n(8)
-	w := fuzzWorld(t, func(s *testServerOptions) {
+	w := fuzzWorld(t, func(s *serverUnderTestOptions) {
 		s.server.ServeCrossPartition, s.server.Strict, s.store.Lenient = variant&1 != 0, variant&2 != 0, variant&4 != 0
 	})
 	// What clients know from the start.
@@ -130,7 +130,7 @@ func FuzzQuery(f *testing.F) {
 	} {
 		f.Add(seed.text, seed.params, seed.continuation, seed.size)
 	}
-	w := newTestServer(f, ranges(3), func(s *testServerOptions) { s.server.NoAuth = true })
+	w := newServerUnderTest(f, ranges(3), func(s *serverUnderTestOptions) { s.server.NoAuth = true })
 	w.container(keyedByPK + `,"indexingPolicy":{"includedPaths":[{"path":"/*"}],"excludedPaths":[{"path":"/pk/*"}],"compositeIndexes":[[{"path":"/n"},{"path":"/id"}]]}`)
 	w.fillOrdered(12)
 	f.Fuzz(func(t *testing.T, text, params, continuation string, size uint8) {

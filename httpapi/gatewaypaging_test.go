@@ -9,9 +9,9 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// gatewayPage is one page of a list or query over several partition ranges: its ids, the range that they
-// are of, and its continuation token.
-type gatewayPage struct {
+// gatewayResultPage is one page of a list or query over several partition ranges: its ids, the range that
+// they are of, and its continuation token.
+type gatewayResultPage struct {
 	ids   []string
 	of    string
 	token string
@@ -19,8 +19,8 @@ type gatewayPage struct {
 
 // gatewayPages reads all pages of a query, or of the list of items if text is empty. It calls then, unless
 // that is nil, after each page.
-func (w *testServer) gatewayPages(text string, size int, then func(page int),
-	headers ...string) (pages []gatewayPage) {
+func (w *serverUnderTest) gatewayPages(text string, size int, then func(page int),
+	headers ...string) (pages []gatewayResultPage) {
 	w.t.Helper()
 	for token := ""; token != "" || len(pages) == 0; {
 		h := append(headers[:len(headers):len(headers)], "x-ms-max-item-count", fmt.Sprint(size),
@@ -30,7 +30,7 @@ func (w *testServer) gatewayPages(text string, size int, then func(page int),
 			a = w.do("POST", docs, queryBody(text, ""), queryHeaders(h...)...)
 		}
 		token = a.want(200).header.Get("X-Ms-Continuation")
-		pages = append(pages, gatewayPage{strings.Fields(a.ids("Documents")),
+		pages = append(pages, gatewayResultPage{strings.Fields(a.ids("Documents")),
 			a.header.Get("X-Ms-Documentdb-Partitionkeyrangeid"), token})
 		if len(pages) > 200 {
 			w.t.Fatalf("%q: paging does not end: %s", text, token)
@@ -42,7 +42,7 @@ func (w *testServer) gatewayPages(text string, size int, then func(page int),
 	return pages
 }
 
-func idsOf(pages []gatewayPage) (ids []string) {
+func idsOf(pages []gatewayResultPage) (ids []string) {
 	for _, p := range pages {
 		ids = append(ids, p.ids...)
 	}
@@ -50,7 +50,7 @@ func idsOf(pages []gatewayPage) (ids []string) {
 }
 
 // inRange returns the ids of the items of a partition range, in the range's order.
-func (w *testServer) inRange(id string) []string {
+func (w *serverUnderTest) inRange(id string) []string {
 	w.t.Helper()
 	return strings.Fields(strings.Join(w.pages("Documents", "GET", docs, "",
 		"x-ms-documentdb-partitionkeyrangeid", id), " "))
@@ -60,7 +60,7 @@ func (w *testServer) inRange(id string) []string {
 // only, even if it is not full, and that its continuation token names the range of the next page.
 func TestPagesOfOneRange(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, ranges(3))
+	w := newServerUnderTest(t, ranges(3))
 	w.container("")
 	w.fill(20, 7)
 	bounds := w.do("GET", coll+"/pkranges", "").want(200).at("PartitionKeyRanges").Array()
@@ -94,7 +94,7 @@ func TestPagesOfOneRange(t *testing.T) {
 // only if another row follows if the query has a WHERE condition or is limited to a logical partition.
 func TestFullPages(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	w.fill(12, 2)
 	for _, text := range []string{"", "SELECT * FROM c", "SELECT * FROM c WHERE c.id != '12'"} {
@@ -117,7 +117,7 @@ func TestFullPages(t *testing.T) {
 // ranges that these keys can be in.
 func TestPagesByPartitionKeyCondition(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, ranges(8))
+	w := newServerUnderTest(t, ranges(8))
 	w.container("")
 	w.fill(40, 10)
 	where := map[string]string{}
@@ -151,7 +151,7 @@ func TestPagesByPartitionKeyCondition(t *testing.T) {
 // TestPagesOfAnEmptyRange checks that a range without items still has a page, which is empty.
 func TestPagesOfAnEmptyRange(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, ranges(2))
+	w := newServerUnderTest(t, ranges(2))
 	w.container("")
 	w.fill(4, 1)
 	for _, text := range []string{"", "SELECT * FROM c"} {
@@ -168,7 +168,7 @@ func TestGatewayPagesAcrossSplits(t *testing.T) {
 	for _, text := range []string{"", "SELECT * FROM c",
 		`SELECT * FROM c WHERE c.pk IN ("key1", "key4", "key7", "key9")`} {
 		for _, at := range [][]int{{1}, {2}, {1, 2}, {1, 2, 3}, {1, 3, 5}, {2, 9}} {
-			w := newTestServer(t, ranges(2))
+			w := newServerUnderTest(t, ranges(2))
 			w.container("")
 			w.fill(60, 11)
 			want := idsOf(w.gatewayPages(text, 100, nil))
@@ -198,7 +198,7 @@ func TestGatewayPagesAcrossSplits(t *testing.T) {
 // TestGatewayTokenRefused checks that continuation tokens that the gateway has not issued are refused.
 func TestGatewayTokenRefused(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, ranges(3))
+	w := newServerUnderTest(t, ranges(3))
 	w.container("")
 	w.fill(20, 7)
 	for _, text := range []string{"", "SELECT * FROM c"} {

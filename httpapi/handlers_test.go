@@ -12,7 +12,7 @@ import (
 
 func TestDatabases(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	made := w.do("POST", "/dbs", `{"id":"Ab c"}`).want(201)
 	rid := made.at("_rid").Str
 	made.has("id", `"Ab c"`).has("_self", `"dbs/`+rid+`/"`).has("_colls", `"colls/"`).has("_users",
@@ -47,7 +47,7 @@ func TestDatabases(t *testing.T) {
 // reach the database with the name, never the other one, whose own links by rid still work.
 func TestNameBeforeRID(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	precious := w.do("POST", "/dbs", `{"id":"precious"}`).want(201)
 	rid := precious.at("_rid").Str
 	kept := w.do("POST", "/dbs/precious/colls", `{"id":"c","partitionKey":{"paths":["/pk"]}}`).want(201)
@@ -81,7 +81,7 @@ func TestNameBeforeRID(t *testing.T) {
 // can be created and used by this name.
 func TestDatabaseNamedLikeRID(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.do("POST", "/dbs", `{"id":"AAAAAA=="}`).want(201)
 	w.do("POST", "/dbs/AAAAAA==/colls", `{"id":"c","partitionKey":{"paths":["/pk"]}}`).want(201)
 	w.do("POST", "/dbs/AAAAAA==/colls/c/docs", `{"id":"1","pk":"a"}`, pk(`["a"]`)...).want(201)
@@ -90,7 +90,7 @@ func TestDatabaseNamedLikeRID(t *testing.T) {
 
 func TestContainers(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	db := w.do("POST", "/dbs", `{"id":"d"}`).want(201)
 	w.do("POST", "/dbs/none/colls", `{"id":"c","partitionKey":{"paths":["/pk"]}}`).fails(404, 1003,
 		"Resource Not Found")
@@ -136,7 +136,7 @@ func TestContainers(t *testing.T) {
 
 func TestReplaceContainer(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	made := w.container(`"partitionKey":{"paths":["/pk"],"kind":"Hash","version":2},"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`)
 	same := `"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2},"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`
 	w.do("PUT", coll, `{`+same+`,"defaultTtl":5}`, "If-Match", `"stale"`).fails(412, 0, "pre-condition")
@@ -169,10 +169,10 @@ func TestReplaceContainer(t *testing.T) {
 func TestUnknownContainerProperties(t *testing.T) {
 	t.Parallel()
 	body := `{"id":"c","partitionKey":{"paths":["/pk"]},"novelty":{"a":1}}`
-	lenient := newTestServer(t)
+	lenient := newServerUnderTest(t)
 	lenient.do("POST", "/dbs", `{"id":"d"}`).want(201)
 	lenient.do("POST", colls, body).want(201).has("novelty", "")
-	strict := newTestServer(t, func(s *testServerOptions) { s.server.Strict = true })
+	strict := newServerUnderTest(t, func(s *serverUnderTestOptions) { s.server.Strict = true })
 	strict.do("POST", "/dbs", `{"id":"d"}`).want(201)
 	strict.do("POST", colls, body).fails(400, 0, "novelty")
 	strict.do("GET", coll, "").fails(404, 0, "")
@@ -180,7 +180,7 @@ func TestUnknownContainerProperties(t *testing.T) {
 
 func TestContainerQuota(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	for i := range 3 {
 		w.do("POST", docs, fmt.Sprintf(`{"id":"%d","pk":"a","text":"%s"}`, i,
@@ -200,7 +200,7 @@ func TestContainerQuota(t *testing.T) {
 
 func TestFeedPaging(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	for i := range 7 {
 		w.do("POST", "/dbs", fmt.Sprintf(`{"id":"db%d"}`, i)).want(201)
 	}
@@ -231,7 +231,7 @@ func TestFeedPaging(t *testing.T) {
 
 func TestContainerFeedPaging(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.do("POST", "/dbs", `{"id":"d"}`).want(201)
 	for i := range 300 { // so many that the numbers in their rids need more than one byte
 		w.do("POST", colls, fmt.Sprintf(`{"id":"c%d","partitionKey":{"paths":["/pk"]}}`, i)).want(201)
@@ -256,7 +256,7 @@ func TestContainerFeedPaging(t *testing.T) {
 
 func TestResourceQueries(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	for _, id := range []string{"one", "two", "three"} {
 		w.do("POST", "/dbs", `{"id":"`+id+`"}`).want(201)
 	}
@@ -308,7 +308,7 @@ func TestResourceQueries(t *testing.T) {
 
 func TestRanges(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	one := w.container("")
 	path := coll + "/pkranges"
 	a := w.do("GET", path, "").want(200).has("_rid", one.at("_rid").Raw).has("_count", "1").
@@ -355,7 +355,7 @@ func TestRanges(t *testing.T) {
 
 func TestClock(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	const path = "/_mayfly/clock"
 	bearer := []string{"Authorization", "Bearer " + EmulatorKey}
 	put := func(body string) *testResponse { t.Helper(); return w.do("PUT", path, body, bearer...) }
@@ -375,7 +375,7 @@ func TestClock(t *testing.T) {
 	w.do("GET", path, "", bearer...).want(200).has("now", `"2030-01-01T01:00:00Z"`)
 	w.do("GET", path, "", "Authorization", "Bearer AAAA").want(401)
 
-	real := newTestServer(t, func(s *testServerOptions) { s.store.Clock = ttl.SystemClock{} })
+	real := newServerUnderTest(t, func(s *serverUnderTestOptions) { s.store.Clock = ttl.SystemClock{} })
 	real.do("PUT", path, `{"advance":"1s"}`, bearer...).fails(403, 0, "")
 	real.do("GET", path, "", bearer...).want(200).has("frozen", "false").has("rate", "1").has("virtual",
 		"false")

@@ -11,7 +11,7 @@ import (
 )
 
 // serving serves w on a port until the test ends, and returns its URL.
-func (w *testServer) serving(t testing.TB) string {
+func (w *serverUnderTest) serving(t testing.TB) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -32,7 +32,7 @@ func (w *testServer) serving(t testing.TB) string {
 // TestHeadersOverConnection checks that a response over a real connection has the same headers as one through
 // http.Handler, each of them once.
 func TestHeadersOverConnection(t *testing.T) {
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	base := w.serving(t)
 	large := `{"id":"large","pk":"a","text":"` + strings.Repeat("x", 300_000) + `"}`

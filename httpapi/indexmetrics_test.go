@@ -12,7 +12,7 @@ import (
 func TestIndexMetrics(t *testing.T) {
 	t.Parallel()
 	const name, v1, v2 = "X-Ms-Cosmos-Index-Utilization", "x-ms-cosmos-populateindexmetrics", "x-ms-cosmos-populateindexmetrics-v2"
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container(keyedByPK + `,"indexingPolicy":{"includedPaths":[{"path":"/*"}],"excludedPaths":[{"path":"/free/*"}],"compositeIndexes":[[{"path":"/n"},{"path":"/a b+c","order":"descending"}]]}`)
 	w.fill(4, 1)
 	const text = `SELECT * FROM c WHERE c.id = "1" AND c.free = 1 ORDER BY c.n, c["a b+c"] DESC`

@@ -24,7 +24,7 @@ func TestResponseMemoryLimit(t *testing.T) {
 	t.Parallel()
 	testdisk.Pebble(t, "the simulated time stands still while a database is asked")
 	synctest.Test(t, func(t *testing.T) { // the requests wait for seconds
-		w := newTestServer(t)
+		w := newServerUnderTest(t)
 		w.container("")
 		w.do("POST", docs, `{"id":"1","pk":"a","text":"`+strings.Repeat("x", 200_000)+`"}`,
 			pk(`["a"]`)...).want(201)
@@ -51,7 +51,7 @@ func TestResponseMemoryReservation(t *testing.T) {
 	t.Parallel()
 	testdisk.Pebble(t, "the simulated time stands still while a database is asked")
 	synctest.Test(t, func(t *testing.T) { // the requests wait for seconds
-		w := newTestServer(t)
+		w := newServerUnderTest(t)
 		w.container("")
 		w.do("PATCH", own+"settings", `{"expiryEvents":{}}`).want(200)
 		w.do("POST", "/_mayfly/entities", `{"path":"q"}`).want(201)
@@ -77,7 +77,7 @@ func TestResponseMemoryReservation(t *testing.T) {
 func TestReadsWithoutMemory(t *testing.T) {
 	testdisk.Pebble(t, "the simulated time stands still while a database is asked")
 	synctest.Test(t, func(t *testing.T) { // the readers wait for seconds
-		w := newTestServer(t)
+		w := newServerUnderTest(t)
 		w.container("")
 		large := `{"id":"1","pk":"a","text":"` + strings.Repeat("x", 1_000_000) + `"}`
 		w.do("POST", docs, large, pk(`["a"]`)...).want(201)
@@ -115,7 +115,7 @@ func TestReadsWithoutMemory(t *testing.T) {
 // TestQueryMemory checks that a GROUP BY query fails with 429 if there is no memory for its groups.
 func TestQueryMemory(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	w.do("POST", docs, `{"id":"1","pk":"a","text":"`+strings.Repeat("x", 200_000)+`"}`,
 		pk(`["a"]`)...).want(201)
@@ -149,30 +149,30 @@ func (s *blockedResponseWriter) Write(b []byte) (int, error) {
 // memory than the limit for all responses.
 func TestMemoryOfUnreadResponses(t *testing.T) {
 	const most = 64 << 20
-	for name, ask := range map[string]func(w *testServer) *http.Request{
-		"query": func(w *testServer) *http.Request {
+	for name, ask := range map[string]func(w *serverUnderTest) *http.Request{
+		"query": func(w *serverUnderTest) *http.Request {
 			return w.request("POST", docs, `{"query":"SELECT * FROM c"}`, queryHeaders(pk(`["a"]`)...)...)
 		},
-		"item": func(w *testServer) *http.Request {
+		"item": func(w *serverUnderTest) *http.Request {
 			return w.request("GET", docs+"/1", "", pk(`["a"]`)...)
 		},
-		"list": func(w *testServer) *http.Request {
+		"list": func(w *serverUnderTest) *http.Request {
 			return w.request("GET", docs, "", inPartition("x-ms-max-item-count", "-1")...)
 		},
-		"feed": func(w *testServer) *http.Request {
+		"feed": func(w *serverUnderTest) *http.Request {
 			return w.request("GET", docs, "", inPartition("a-im", "Incremental feed", "x-ms-max-item-count",
 				"-1")...)
 		},
-		"binary": func(w *testServer) *http.Request {
+		"binary": func(w *serverUnderTest) *http.Request {
 			return w.request("GET", docs, "", inPartition("x-ms-max-item-count", "-1",
 				"x-ms-cosmos-supported-serialization-formats", "CosmosBinary")...)
 		},
-		"events": func(w *testServer) *http.Request {
+		"events": func(w *serverUnderTest) *http.Request {
 			return w.request("GET", own+"events?limit=1000&wait=1", "")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newTestServer(t, func(s *testServerOptions) { s.store.Memory = most })
+			w := newServerUnderTest(t, func(s *serverUnderTestOptions) { s.store.Memory = most })
 			w.container(hashed + `,"defaultTtl":60`)
 			if name == "events" {
 				w.do("PATCH", own+"settings", `{"expiryEvents":{}}`).want(200)

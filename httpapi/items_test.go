@@ -9,7 +9,7 @@ import (
 
 func TestItemLifecycle(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	c := w.container("")
 	key := pk(`["a"]`)
 	made := w.do("POST", docs,
@@ -76,7 +76,7 @@ func TestItemLifecycle(t *testing.T) {
 
 func TestPreferMinimalResponse(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	h := append(pk(`["a"]`), "Prefer", "return=minimal")
 	minimal := func(a *testResponse, code int) {
@@ -95,7 +95,7 @@ func TestPreferMinimalResponse(t *testing.T) {
 
 func TestPreconditions(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	with := func(name, value string, more ...string) []string {
 		return append(append(pk(`["a"]`), name, value), more...)
@@ -132,7 +132,7 @@ func TestPreconditions(t *testing.T) {
 
 func TestItemIDs(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	key := pk(`["a"]`)
 	for _, id := range []string{"plain", "in side", " leading", "trailing ", "tab\tinside", "cr\rlf\n", "?",
@@ -154,7 +154,7 @@ func TestItemIDs(t *testing.T) {
 // TestBadItemIDs checks the error messages for invalid ids of items, databases and containers.
 func TestBadItemIDs(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	for id, text := range map[string]string{
 		"":                        "Ensure to provide a unique non-empty string less than '1024' characters.",
@@ -174,7 +174,7 @@ func TestBadItemIDs(t *testing.T) {
 // encodeURI, which leaves '?' and '/' as they are.
 func TestUnescapedIDs(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	key := append(pk(`["a"]`), "Authorization", "Bearer "+EmulatorKey)
 	for _, id := range []string{"a?b", "a/b", "what?", "a?b=c&d"} {
@@ -190,7 +190,7 @@ func TestUnescapedIDs(t *testing.T) {
 
 func TestRIDAddressing(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, ranges(4))
+	w := newServerUnderTest(t, ranges(4))
 	c := w.container("")
 	var selves []string
 	for i := range 8 {
@@ -217,7 +217,7 @@ func TestRIDAddressing(t *testing.T) {
 
 func TestIntendedContainer(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	old := w.container("").at("_rid").Str
 	h := append(pk(`["a"]`), "x-ms-cosmos-intended-collection-rid", old)
 	w.do("POST", docs, `{"id":"1","pk":"a"}`, h...).want(201)
@@ -231,7 +231,7 @@ func TestIntendedContainer(t *testing.T) {
 
 func TestSessions(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	made := w.do("POST", docs, `{"id":"1","pk":"a"}`, pk(`["a"]`)...).want(201)
 	token := made.header.Get("X-Ms-Session-Token")
@@ -252,7 +252,7 @@ func TestSessions(t *testing.T) {
 
 func TestDeletePartition(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	for i := range 5 {
 		w.do("POST", docs, fmt.Sprintf(`{"id":"%d","pk":"a"}`, i)).want(201)
@@ -272,7 +272,7 @@ func TestDeletePartition(t *testing.T) {
 
 func TestUniqueKeys(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container(`"partitionKey":{"paths":["/pk"],"version":2},"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`)
 	const taken = "Resource with specified id, name, or unique index already exists."
 	w.do("POST", docs, `{"id":"1","pk":"a","u":"x"}`).want(201)

@@ -45,14 +45,14 @@ var varying = []struct {
 func TestLaboratoryResponses(t *testing.T) {
 	t.Parallel()
 	testdisk.Pebble(t, "requests for snapshots are among them")
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container(hashed + `,"defaultTtl":60`)
 	datatest.Run(t, "testdata/laboratory.txt",
 		func(_ *testing.T, c *datatest.TestFileCommand) string { return w.golden(c) })
 }
 
 // golden runs a case of a golden file and returns the response as text for that file.
-func (w *testServer) golden(c *datatest.TestFileCommand) string {
+func (w *serverUnderTest) golden(c *datatest.TestFileCommand) string {
 	if c.Cmd == "pass" {
 		w.clock.Advance(c.Duration("for", time.Second))
 		return ""
@@ -61,7 +61,8 @@ func (w *testServer) golden(c *datatest.TestFileCommand) string {
 	return goldenText(c, rec)
 }
 
-func (w *testServer) goldenCase(c *datatest.TestFileCommand) (*http.Request, *httptest.ResponseRecorder) {
+func (w *serverUnderTest) goldenCase(c *datatest.TestFileCommand) (*http.Request,
+	*httptest.ResponseRecorder) {
 	r := w.request(c.Cmd, c.Args[0], strings.TrimSuffix(c.Input, "\n"))
 	for _, header := range c.Args[1:] {
 		name, value, _ := strings.Cut(header, ":")

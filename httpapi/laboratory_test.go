@@ -16,7 +16,7 @@ const own = "/_mayfly/dbs/d/colls/c/"
 // key p.
 func docID(id string) string { return `{"id":"` + id + `","partitionKey":["p"]}` }
 
-func (w *testServer) upsertTTL(id, more string, headers ...string) *testResponse {
+func (w *serverUnderTest) upsertTTL(id, more string, headers ...string) *testResponse {
 	w.t.Helper()
 	return w.do("POST", docs, `{"id":"`+id+`","pk":"p"`+more+`}`,
 		append(headers, "x-ms-documentdb-partitionkey", `["p"]`, "x-ms-documentdb-is-upsert", "true")...)
@@ -26,7 +26,7 @@ const hashed = `"partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}`
 
 func TestExplainItemOverHTTP(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container(hashed + `,"defaultTtl":60`)
 	w.upsertTTL("a", "").want(201).head("x-mayfly-expires-at", "").head("x-mayfly-ttl-source", "")
 	w.upsertTTL("b", `,"ttl":-1`, "x-mayfly-explain-ttl", "true").want(201).head("x-mayfly-expires-at",
@@ -67,7 +67,7 @@ func TestExplainItemOverHTTP(t *testing.T) {
 
 func TestDryRunOverHTTP(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container(hashed + `,"defaultTtl":60`)
 	w.upsertTTL("a", "").want(201)
 	w.upsertTTL("b", `,"ttl":-1`).want(201)
@@ -98,7 +98,7 @@ func TestDryRunOverHTTP(t *testing.T) {
 
 func TestForecastOverHTTP(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container(hashed + `,"defaultTtl":60`)
 	w.upsertTTL("a", "").want(201)
 	w.upsertTTL("b", `,"ttl":5`).want(201)
@@ -116,7 +116,7 @@ func TestForecastOverHTTP(t *testing.T) {
 
 func TestLintOverHTTP(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container(hashed).head("x-mayfly-lint", "")
 	w.upsertTTL("a", `,"ttl":60`).want(201).head("x-mayfly-lint", "ttl-off")
 	w.upsertTTL("b", "").want(201).head("x-mayfly-lint", "")
@@ -146,8 +146,8 @@ func (c timerReportingClock) After(d time.Duration) (<-chan time.Time, func()) {
 func TestWaitOverHTTP(t *testing.T) {
 	t.Parallel()
 	armed := make(chan time.Duration, 1)
-	w := newTestServer(t,
-		func(s *testServerOptions) { s.server.Wall = timerReportingClock{s.server.Wall, armed} })
+	w := newServerUnderTest(t,
+		func(s *serverUnderTestOptions) { s.server.Wall = timerReportingClock{s.server.Wall, armed} })
 	w.container(hashed + `,"defaultTtl":60`)
 	w.upsertTTL("a", "").want(201)
 	lsn := w.do("GET", docs+"/a", "", pk(`["p"]`)...).want(200).header.Get("Lsn")
@@ -208,7 +208,7 @@ func TestWaitOverHTTP(t *testing.T) {
 }
 
 // raw sends a signed GET whose response need not be JSON.
-func (w *testServer) raw(path string) *testResponse {
+func (w *serverUnderTest) raw(path string) *testResponse {
 	r := httptest.NewRequest("GET", path, nil)
 	w.sign(r)
 	rec := httptest.NewRecorder()
@@ -219,7 +219,7 @@ func (w *testServer) raw(path string) *testResponse {
 
 func TestMetrics(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container(hashed + `,"defaultTtl":60`)
 	w.upsertTTL("a", "").want(201)
 	w.upsertTTL("b", `,"ttl":5`).want(201)
@@ -267,7 +267,7 @@ func TestMetrics(t *testing.T) {
 // client with authorization, or that accepts JSON, gets the response of the API.
 func TestBrowserRedirectToExplorer(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	const page = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 	for _, c := range []struct {
 		method, path, accept, key string
@@ -303,7 +303,7 @@ func TestBrowserRedirectToExplorer(t *testing.T) {
 // TestRandInMessageQueries checks that RAND() returns random numbers in queries over the messages of a queue.
 func TestRandInMessageQueries(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.do("POST", "/_mayfly/entities", `{"path":"q"}`).want(201)
 	w.do("POST", "/_mayfly/entities/q/send", `{"text":"{}"}`).want(201)
 	r := w.do("POST", "/_mayfly/entities/q/query",

@@ -8,7 +8,7 @@ import (
 
 func TestOffers(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	c := w.container("")
 	find := func(query, value string) *testResponse {
 		t.Helper()
@@ -107,7 +107,7 @@ func TestOffers(t *testing.T) {
 // ranges that it needs are done.
 func TestOfferPending(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	rid := w.container("").at("_rid").Str
 	w.do("POST", docs, `{"id":"1","pk":"a"}`, pk(`["a"]`)...).want(201)
 	id := w.do("POST", "/offers", `{"query":"SELECT * FROM c WHERE c.offerResourceId = '`+rid+`'"}`,
@@ -135,7 +135,7 @@ func TestOfferPending(t *testing.T) {
 // partition keys) that a read of a container returns if the client requests them.
 func TestPartitionStatistics(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	w.do("POST", colls, `{"id":"two","partitionKey":{"paths":["/pk"],"version":2}}`, "x-mayfly-ranges",
 		"2").want(201)
@@ -172,7 +172,7 @@ func TestPartitionStatistics(t *testing.T) {
 
 func TestThroughputHeadersOnCreate(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.do("POST", "/dbs", `{"id":"shared"}`, "x-ms-offer-throughput", "1000").want(201)
 	w.do("POST", "/dbs/shared/colls", `{"id":"c","partitionKey":{"paths":["/pk"]}}`).want(201)
 	w.do("GET", "/offers", "").want(200).has("_count", "1").has("Offers.0.content.offerThroughput", "1000")

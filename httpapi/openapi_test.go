@@ -29,7 +29,7 @@ type openAPIValidator struct {
 
 // contract reads the server's OpenAPI document, checks that it is valid, and returns a validator for it.
 // In it objects with members that their schemas do not have are invalid.
-func (w *testServer) contract(t *testing.T) *openAPIValidator {
+func (w *serverUnderTest) contract(t *testing.T) *openAPIValidator {
 	t.Helper()
 	text := w.do("GET", "/_mayfly/openapi.json", "").want(200).body
 	d, err := openapi3.NewLoader().LoadFromData(text)
@@ -129,7 +129,7 @@ func anyJSON(t *testing.T, text []byte) (v any) {
 func TestResponsesMatchOpenAPI(t *testing.T) {
 	t.Parallel()
 	testdisk.Pebble(t, "requests for snapshots are among them")
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container(hashed + `,"defaultTtl":60`)
 	c := w.contract(t)
 	datatest.Run(t, "testdata/laboratory.txt", func(_ *testing.T, one *datatest.TestFileCommand) string {
@@ -141,7 +141,7 @@ func TestResponsesMatchOpenAPI(t *testing.T) {
 		return goldenText(one, rec)
 	})
 
-	w = newTestServer(t, recorded, func(s *testServerOptions) { s.server.CertPEM = []byte("PEM") })
+	w = newServerUnderTest(t, recorded, func(s *serverUnderTestOptions) { s.server.CertPEM = []byte("PEM") })
 	w.container(hashed + `,"defaultTtl":60`)
 	w.do("PATCH", own+"settings", `{"expiryEvents":{}}`).want(200)
 	w.upsertTTL("a", "").want(201)
@@ -184,7 +184,7 @@ func TestResponsesMatchOpenAPI(t *testing.T) {
 
 // receivers checks the routes of message receivers against the OpenAPI document. They need an open stream
 // of server-sent events.
-func (c *openAPIValidator) receivers(w *testServer) {
+func (c *openAPIValidator) receivers(w *serverUnderTest) {
 	c.t.Helper()
 	base, _ := w.listen()
 	w.do("POST", "/_mayfly/entities", `{"path":"q"}`).want(201)
@@ -223,7 +223,7 @@ func (c *openAPIValidator) receivers(w *testServer) {
 // that both describe every route.
 func TestOpenAPI(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	c := w.contract(t)
 	page := w.raw("/_mayfly/").want(200)
 	kind := page.header.Get("Content-Type")
@@ -276,7 +276,7 @@ func TestOpenAPI(t *testing.T) {
 }
 
 // isOpen checks that a route responds without authorization if open is set, and with 401 otherwise.
-func (w *testServer) isOpen(t *testing.T, what, path, method string, open bool) {
+func (w *serverUnderTest) isOpen(t *testing.T, what, path, method string, open bool) {
 	t.Helper()
 	r := httptest.NewRequest(method, strings.NewReplacer("{", "", "}", "").Replace(path), nil)
 	rec := httptest.NewRecorder()
@@ -290,7 +290,7 @@ func (w *testServer) isOpen(t *testing.T, what, path, method string, open bool) 
 // operations.
 func TestSchemaOfOperations(t *testing.T) {
 	t.Parallel()
-	d := newTestServer(t).do("GET", "/_mayfly/openapi.json", "").want(200)
+	d := newServerUnderTest(t).do("GET", "/_mayfly/openapi.json", "").want(200)
 	names := gjson.GetBytes(d.body, "components.schemas.OperationNames.items.enum").String()
 	if !strings.Contains(names, `"createItem"`) {
 		t.Errorf("the names of operations are %q", names)
@@ -301,7 +301,7 @@ func TestSchemaOfOperations(t *testing.T) {
 // ids may contain escaped slashes, braces and the names of routes.
 func TestOwnPathsEscaped(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	for _, id := range []string{"täg lich", "a+b &c", "{db}", ":db", "%41", "clock"} {
 		w.do("POST", "/dbs", `{"id":`+jsonString(id)+`}`).want(201)
 	}

@@ -59,7 +59,7 @@ type Options struct {
 	// CertPEM is the certificate to be offered for download, as PEM text.
 	CertPEM []byte
 	// Connection is the connection data that the explorer shows; nil: unknown.
-	Connection *laboratory.Connection
+	Connection *laboratory.ConnectionInfo
 	// Wall is the clock of real time, with which the dates of signatures are compared. It must not be the
 	// clock of the data, which can be moved. Default: ttl.SystemClock{}.
 	Wall ttl.Clock

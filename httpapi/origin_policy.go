@@ -184,7 +184,7 @@ const corsHeaders = "content-location, etag, lsn, x-mayfly-expires-at, x-mayfly-
 
 // guarded refuses requests from pages that are not allowed, sets the CORS headers for allowed origins, and
 // responds to CORS preflight requests (OPTIONS).
-func (s *Server) guarded(next middlewareStep) middlewareStep {
+func (s *Server) guarded(next activeRequestHandler) activeRequestHandler {
 	return func(c *activeRequest) error {
 		if !s.origins.allowsHost(c.host) {
 			return c.refuse("This server does not answer to the host '" + cosmos.Excerpt(c.host,

@@ -248,7 +248,7 @@ func TestFetchSite(t *testing.T) {
 // origins are refused and change nothing, and that writes from pages of this machine succeed.
 func TestWritesFromForeignOrigin(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, func(s *testServerOptions) { s.server.NoAuth = true })
+	w := newServerUnderTest(t, func(s *serverUnderTestOptions) { s.server.NoAuth = true })
 	before := w.do("GET", "/dbs", "").want(200).head("x-ms-item-count", "0")
 	for _, form := range []string{"text/plain", "application/x-www-form-urlencoded", "multipart/form-data",
 		"application/json"} {
@@ -275,7 +275,7 @@ func TestWritesFromForeignOrigin(t *testing.T) {
 // TestErrorsForLongPaths checks that errors for a request with a very long path stay short.
 func TestErrorsForLongPaths(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, func(s *testServerOptions) { s.server.NoAuth = true })
+	w := newServerUnderTest(t, func(s *serverUnderTestOptions) { s.server.NoAuth = true })
 	long := strings.Repeat("x", 60_000)
 	for _, path := range []string{"/" + long, "/dbs/" + long, "/dbs/d/colls/" + long, "/dbs/d/" + long + "/x",
 		"/dbs?" + long, "/_mayfly/" + long, "/_mayfly/snapshots/" + long,

@@ -135,15 +135,15 @@ func labFailure(err error) laboratory.ErrorResponse {
 	return laboratory.ErrorResponse{Status: f.Status, Substatus: f.Substatus, Message: f.Message}
 }
 
-// laboratoryRequestAdapter implements laboratory.RequestResponseIO: the functions of this server that package
-// laboratory uses.
+// laboratoryRequestAdapter implements laboratory.EnclosingHTTPServer: the functions of this server that
+// package laboratory uses.
 type laboratoryRequestAdapter struct{}
 
-// Body implements route.RequestIO, a part of laboratory.RequestResponseIO: it returns the body of the
+// Body implements route.RequestIO, a part of laboratory.EnclosingHTTPServer: it returns the body of the
 // request.
 func (laboratoryRequestAdapter) Body(ec echo.Context) []byte { return callOf(ec).req.Body }
 
-// Enter implements laboratory.RequestResponseIO: it opens the container that the request's path names and
+// Enter implements laboratory.EnclosingHTTPServer: it opens the container that the request's path names and
 // sets it as the owner in the response. It ignores the other arguments, which are the same container.
 func (laboratoryRequestAdapter) Enter(ec echo.Context, _ *store.Database, _ *store.Container) error {
 	c := callOf(ec)
@@ -151,25 +151,25 @@ func (laboratoryRequestAdapter) Enter(ec echo.Context, _ *store.Database, _ *sto
 	return err
 }
 
-// Reserve implements laboratory.RequestResponseIO: it waits until there is memory for a large response and
+// Reserve implements laboratory.EnclosingHTTPServer: it waits until there is memory for a large response and
 // reserves it.
 func (laboratoryRequestAdapter) Reserve(ec echo.Context) error {
 	c := callOf(ec)
 	return c.srv.ops.HoldPage(c.ctx(), &c.req, &c.ans)
 }
 
-// Charge implements route.RequestIO, a part of laboratory.RequestResponseIO: it adds the cost of an
+// Charge implements route.RequestIO, a part of laboratory.EnclosingHTTPServer: it adds the cost of an
 // operation, and its LSN (log sequence number), to the response.
 func (laboratoryRequestAdapter) Charge(ec echo.Context, r store.OperationReceipt) {
 	c := callOf(ec)
 	c.srv.ops.Receipt(c.ctx(), &c.req, &c.ans, r)
 }
 
-// Answer implements route.RequestIO, a part of laboratory.RequestResponseIO: it sends a response with a
+// Answer implements route.RequestIO, a part of laboratory.EnclosingHTTPServer: it sends a response with a
 // status and a body.
 func (laboratoryRequestAdapter) Answer(ec echo.Context, status int, body []byte) error {
 	return callOf(ec).json(status, body)
 }
 
-// Stream implements laboratory.RequestResponseIO: it sets the headers of a response whose body is streamed.
+// Stream implements laboratory.EnclosingHTTPServer: it sets the headers of a response whose body is streamed.
 func (laboratoryRequestAdapter) Stream(ec echo.Context) { callOf(ec).setHead() }

@@ -9,7 +9,7 @@ import (
 
 // fill creates n items with the ids 0 to n-1. Their partition keys are key0, key1 and so on, in turn. keys is
 // the number of different partition keys.
-func (w *testServer) fill(n, keys int) {
+func (w *serverUnderTest) fill(n, keys int) {
 	w.t.Helper()
 	for i := range n {
 		w.do("POST", docs, fmt.Sprintf(`{"id":"%d","pk":"key%d","even":%t}`, i, i%keys, i%2 == 0)).want(201)
@@ -18,7 +18,7 @@ func (w *testServer) fill(n, keys int) {
 
 func TestItemPaging(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	w.fill(20, 2)
 	all := make([]string, 20)
@@ -81,7 +81,7 @@ func TestItemPaging(t *testing.T) {
 
 func TestDefaultPage(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	w.fill(101, 1)
 	if pages := w.pages("Documents", "GET", docs, ""); len(pages) != 2 || pages[1] != "100" {
@@ -91,7 +91,7 @@ func TestDefaultPage(t *testing.T) {
 
 func TestListScopes(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, ranges(4))
+	w := newServerUnderTest(t, ranges(4))
 	w.container("")
 	w.fill(40, 20)
 	seen := 0
@@ -142,7 +142,7 @@ func TestListScopes(t *testing.T) {
 
 func TestItemQueries(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	c := w.container("")
 	w.fill(6, 2)
 	post := func(body string, headers ...string) *testResponse {

@@ -14,7 +14,7 @@ import (
 // each document once.
 func TestPartitionInRange(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, ranges(4))
+	w := newServerUnderTest(t, ranges(4))
 	w.container(`"partitionKey":{"paths":["/a","/b"],"kind":"MultiHash","version":2}`)
 	var want []string
 	for i := range 20 {
@@ -49,4 +49,9 @@ func TestPartitionInRange(t *testing.T) {
 	}
 	w.do("GET", docs, "", append(pk(`["x"]`), "x-ms-documentdb-partitionkeyrangeid", "9")...).fails(410, 1002,
 		"")
+}
+
+// ranges returns an option with which every new container has n partition ranges.
+func ranges(n int) func(*serverUnderTestOptions) {
+	return func(s *serverUnderTestOptions) { s.store.Ranges = n }
 }

@@ -10,7 +10,7 @@ import (
 // partition key. A wrong key leads to the same error as with an id, and the item is unchanged.
 func TestPartitionKeyByRID(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.do("POST", "/dbs", `{"id":"d"}`).want(201)
 	w.do("POST", colls, `{"id":"c","partitionKey":{"paths":["/pk"],"version":2}}`).want(201)
 	w.do("POST", colls, `{"id":"h","partitionKey":{"paths":["/a","/b"],"kind":"MultiHash","version":2}}`).want(201)
@@ -60,7 +60,7 @@ func TestPartitionKeyByRID(t *testing.T) {
 
 func TestPartitionKeyForms(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	for i, f := range []struct{ document, header string }{
 		{`,"pk":"a"`, `["a"]`}, {`,"pk":1`, `[1]`}, {`,"pk":1`, `[1.0]`}, {`,"pk":true`, `[true]`}, {`,"pk":false`, `[false]`},
@@ -89,7 +89,7 @@ func TestPartitionKeyForms(t *testing.T) {
 
 func TestContainerKeyedByID(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container(`"partitionKey":{"paths":["/id"],"kind":"Hash","version":2}`)
 	w.do("POST", docs, `{"id":"1"}`).want(201)
 	w.do("GET", docs+"/1", "").want(200)
@@ -99,7 +99,7 @@ func TestContainerKeyedByID(t *testing.T) {
 
 func TestContainerWithoutKey(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.do("POST", "/dbs", `{"id":"d"}`).want(201)
 	w.do("POST", colls, `{"id":"c"}`).want(201).has("partitionKey.systemKey", "true")
 	w.do("POST", docs, `{"id":"1"}`).want(201)
@@ -110,7 +110,7 @@ func TestContainerWithoutKey(t *testing.T) {
 
 func TestHierarchicalKeys(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, ranges(4))
+	w := newServerUnderTest(t, ranges(4))
 	w.container(`"partitionKey":{"paths":["/a","/b","/c"],"kind":"MultiHash","version":2}`)
 	for i, key := range []string{`"x","y",1`, `"x","y",2`, `"x","z",1`, `"w","y",1`, `"x","y",1`, `"x",null,1`} {
 		values := strings.Split(key, ",")

@@ -8,7 +8,7 @@ import (
 
 func TestPatchRequests(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	c := w.container("")
 	key := pk(`["a"]`)
 	first := w.do("POST", docs, `{"id":"1","pk":"a","n":1,"l":[]}`, key...).want(201)
@@ -57,7 +57,7 @@ func TestPatchRequests(t *testing.T) {
 // TestBadPatches checks that malformed PATCH bodies are refused and change nothing.
 func TestBadPatches(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	key := pk(`["a"]`)
 	w.do("POST", docs, `{"id":"1","pk":"a","n":1}`, key...).want(201)

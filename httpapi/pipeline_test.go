@@ -20,7 +20,7 @@ import (
 // mergingQueryClient is a client that runs a query over several partition ranges and merges their rows by the
 // server's query plan, as the official SDKs do.
 type mergingQueryClient struct {
-	w       *testServer
+	w       *serverUnderTest
 	path    string // of the items
 	headers []string
 	page    int // rows of a page that a range is asked for
@@ -29,7 +29,7 @@ type mergingQueryClient struct {
 	features string
 }
 
-func (w *testServer) pipeline(path string, page int, headers ...string) *mergingQueryClient {
+func (w *serverUnderTest) pipeline(path string, page int, headers ...string) *mergingQueryClient {
 	w.t.Helper()
 	feed := w.do("GET", strings.TrimSuffix(path, "docs")+"pkranges", "").want(200)
 	return &mergingQueryClient{w: w, path: path, page: page, headers: headers, features: allFeatures,

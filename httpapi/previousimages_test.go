@@ -11,7 +11,7 @@ import (
 
 func TestPreviousImageOfExpiredItem(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, func(s *testServerOptions) { s.store.TTLPreviousImage = true })
+	w := newServerUnderTest(t, func(s *serverUnderTestOptions) { s.store.TTLPreviousImage = true })
 	w.feedContainer(`,"defaultTtl":1,"changeFeedPolicy":{"retentionDuration":10}`)
 	w.upsert("a", `,"n":1`)
 	w.clock.Advance(time.Second)
@@ -25,7 +25,7 @@ func TestPreviousImageOfExpiredItem(t *testing.T) {
 // versions and deletes include the previous version of the item, and that the policy can be changed.
 func TestPreviousImagesByPolicy(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	policy := func(body string) string {
 		return `,"defaultTtl":-1,"changeFeedPolicy":{"retentionDuration":10}` +
 			`,"previousImageRetentionPolicy":` + body

@@ -15,7 +15,7 @@ import (
 // master key.
 func TestProfiles(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, func(s *testServerOptions) { s.server.Profiles = true })
+	w := newServerUnderTest(t, func(s *serverUnderTestOptions) { s.server.Profiles = true })
 	ask := func(path, authorization string) *httptest.ResponseRecorder {
 		r := httptest.NewRequest(http.MethodGet, path, nil)
 		r.Header.Set("Authorization", authorization)
@@ -46,13 +46,13 @@ func TestProfiles(t *testing.T) {
 		w.do("GET", "/debug/pprof/trace?seconds="+seconds, "", "Authorization", key).
 			fails(400, 0, "'seconds' must be")
 	}
-	newTestServer(t).do("GET", "/debug/pprof/", "").fails(404, 0, "There is nothing at /debug/pprof.")
+	newServerUnderTest(t).do("GET", "/debug/pprof/", "").fails(404, 0, "There is nothing at /debug/pprof.")
 }
 
 // TestOneProfileAtATime checks that a second CPU profile is refused until the first one has ended.
 func TestOneProfileAtATime(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, func(s *testServerOptions) { s.server.Profiles = true })
+	w := newServerUnderTest(t, func(s *serverUnderTestOptions) { s.server.Profiles = true })
 	ctx, cancel := context.WithCancel(t.Context())
 	r := httptest.NewRequest(http.MethodGet, "/debug/pprof/trace?seconds=600", nil).WithContext(ctx)
 	const key = "Bearer " + EmulatorKey

@@ -68,7 +68,7 @@ func TestQueryCases(t *testing.T) {
 	}{{"one partition key", true, 1}, {"one range", false, 1}, {"four ranges", false, 4}} {
 		t.Run(v.name, func(t *testing.T) {
 			cases, sets := readCases(t)
-			w := newTestServer(t, ranges(v.ranges))
+			w := newServerUnderTest(t, ranges(v.ranges))
 			w.do("POST", "/dbs", `{"id":"d"}`).want(201)
 			for name, set := range sets {
 				set.load(w, name, v.onePK)
@@ -89,7 +89,7 @@ func TestQueryCases(t *testing.T) {
 
 // load creates the container of a dataset with its documents. If the dataset has no partition key, all
 // documents get the same key if onePK is set, and otherwise their ids are the keys.
-func (d *queryCaseDocuments) load(w *testServer, name string, onePK bool) {
+func (d *queryCaseDocuments) load(w *serverUnderTest, name string, onePK bool) {
 	w.t.Helper()
 	key := d.PartitionKey
 	switch {
@@ -118,7 +118,7 @@ func (d *queryCaseDocuments) load(w *testServer, name string, onePK bool) {
 	}
 }
 
-func (c *queryCase) run(w *testServer, set *queryCaseDocuments) error {
+func (c *queryCase) run(w *serverUnderTest, set *queryCaseDocuments) error {
 	body := `{"query":` + jsonString(c.Query)
 	if c.Parameters != nil {
 		body += `,"parameters":` + string(c.Parameters)

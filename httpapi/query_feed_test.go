@@ -15,14 +15,14 @@ func (a *testResponse) rows(key string) (rows []string) {
 	return rows
 }
 
-func (w *testServer) ask(path, text string, headers ...string) *testResponse {
+func (w *serverUnderTest) ask(path, text string, headers ...string) *testResponse {
 	w.t.Helper()
 	return w.do("POST", path, `{"query":`+jsonString(text)+`}`, queryHeaders(headers...)...)
 }
 
 func TestResourceQueryResults(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	for _, id := range []string{"one", "two", "three"} {
 		w.do("POST", "/dbs", `{"id":"`+id+`"}`).want(201)
 	}
@@ -73,11 +73,11 @@ func TestResourceQueryResults(t *testing.T) {
 }
 
 // millis returns the time of the data's clock in milliseconds since 1970.
-func millis(w *testServer) string { return fmt.Sprint(w.db.Now().UnixMilli()) }
+func millis(w *serverUnderTest) string { return fmt.Sprint(w.db.Now().UnixMilli()) }
 
 func TestResourceQueryPaging(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	for i := range 20 {
 		w.do("POST", "/dbs", fmt.Sprintf(`{"id":"db%02d"}`, i)).want(201)
 	}

@@ -17,7 +17,7 @@ var served = []string{"x-mayfly-serve-cross-partition", "true"}
 
 // fillOrdered creates n items in five partition keys. Their property n has only four values, so that many
 // are equal, and some items lack it.
-func (w *testServer) fillOrdered(n int) {
+func (w *serverUnderTest) fillOrdered(n int) {
 	w.t.Helper()
 	for i := range n {
 		value := fmt.Sprintf(`,"n":%d`, i%4)
@@ -29,7 +29,7 @@ func (w *testServer) fillOrdered(n int) {
 	}
 }
 
-func (w *testServer) pagesOf(text string, size int, headers ...string) []string {
+func (w *serverUnderTest) pagesOf(text string, size int, headers ...string) []string {
 	w.t.Helper()
 	return w.pages("Documents", "POST", docs, `{"query":`+jsonString(text)+`}`,
 		queryHeaders(append(headers, "x-ms-max-item-count", fmt.Sprint(size))...)...)
@@ -39,7 +39,7 @@ func TestOrderedPaging(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 4} {
 		t.Run(fmt.Sprintf("%d ranges", n), func(t *testing.T) {
-			w := newTestServer(t, ranges(n))
+			w := newServerUnderTest(t, ranges(n))
 			w.container(keyedByPK + `,"indexingPolicy":{"includedPaths":[{"path":"/*"}],"excludedPaths":[{"path":"/e/*"}],"compositeIndexes":[[{"path":"/n"},{"path":"/id","order":"descending"}]]}`)
 			w.fillOrdered(20)
 			for _, text := range []string{
@@ -72,7 +72,7 @@ func TestOrderedPaging(t *testing.T) {
 
 func TestPageCounts(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	w.fill(20, 1)
 	// A full page of all items has a continuation whatever follows; every other one only if something does.
@@ -106,15 +106,15 @@ func TestPageCounts(t *testing.T) {
 
 // onDisk returns an option that keeps the data in a folder, so that the store can be closed and opened
 // again.
-func onDisk(t testing.TB) func(*testServerOptions) {
-	return func(s *testServerOptions) { s.disk = testdisk.NewFolder(t) }
+func onDisk(t testing.TB) func(*serverUnderTestOptions) {
+	return func(s *serverUnderTestOptions) { s.disk = testdisk.NewFolder(t) }
 }
 
 // TestContinuationAfterWritesAndRestart checks that a continuation token stays valid after writes and after a
 // restart, and is refused with another query or another scope.
 func TestContinuationAfterWritesAndRestart(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, onDisk(t), ranges(4))
+	w := newServerUnderTest(t, onDisk(t), ranges(4))
 	w.container("")
 	w.fill(30, 6)
 	next := func(text, token string, scope ...string) *testResponse {
@@ -187,7 +187,7 @@ func TestContinuationAfterWritesAndRestart(t *testing.T) {
 // into a continuation token.
 func TestLongKeys(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, ranges(2))
+	w := newServerUnderTest(t, ranges(2))
 	w.container("")
 	for i := range 9 {
 		w.do("POST", docs, fmt.Sprintf(`{"id":"%d","pk":"key%d","s":"%s%d"}`, i, i%3, strings.Repeat("x", 1023), i*7%9)).want(201)
@@ -207,7 +207,7 @@ func TestLongKeys(t *testing.T) {
 func TestExecutionInfo(t *testing.T) {
 	t.Parallel()
 	const name = "x-ms-cosmos-query-execution-info"
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	w.fill(6, 2)
 	for text, want := range map[string]string{
@@ -250,7 +250,7 @@ func (a *testResponse) metrics() map[string]string {
 
 func TestQueryMetrics(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container(keyedByPK + `,"indexingPolicy":{"includedPaths":[{"path":"/*"}],"excludedPaths":[{"path":"/free/*"}]}`)
 	for i := range 10 {
 		w.do("POST", docs, fmt.Sprintf(`{"id":"%d","pk":"a","n":%d,"free":%d}`, i, i, i%2)).want(201)
@@ -293,7 +293,7 @@ func TestQueryMetrics(t *testing.T) {
 // header, or if the client lets the server merge.
 func TestAggregatesWithoutPartitionKey(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, ranges(2))
+	w := newServerUnderTest(t, ranges(2))
 	w.container("")
 	w.fill(8, 4)
 	const list = "SELECT COUNT(1), AVG(c.n) FROM c WHERE c.pk = 'key1'"
@@ -309,7 +309,7 @@ func TestAggregatesWithoutPartitionKey(t *testing.T) {
 func TestCrossPartitionQueryMerging(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 4} {
-		w := newTestServer(t, ranges(n))
+		w := newServerUnderTest(t, ranges(n))
 		w.container("")
 		w.fill(8, 4)
 		for _, text := range []string{"SELECT * FROM c ORDER BY c.id", "SELECT VALUE COUNT(1) FROM c", "SELECT DISTINCT c.pk FROM c", "SELECT TOP 1 * FROM c",
@@ -325,7 +325,7 @@ func TestCrossPartitionQueryMerging(t *testing.T) {
 			t.Errorf("pages of %d ranges: %q", n, pages)
 		}
 	}
-	w := newTestServer(t, ranges(2), func(s *testServerOptions) { s.server.ServeCrossPartition = true })
+	w := newServerUnderTest(t, ranges(2), func(s *serverUnderTestOptions) { s.server.ServeCrossPartition = true })
 	w.container("")
 	w.fill(8, 4)
 	w.ask(docs, "SELECT VALUE COUNT(1) FROM c", crossing, "false").want(200).has("Documents", "[8]")
@@ -336,7 +336,7 @@ func TestCrossPartitionQueryMerging(t *testing.T) {
 func TestIndexProgress(t *testing.T) {
 	t.Parallel()
 	const name = "X-Ms-Documentdb-Collection-Index-Transformation-Progress"
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	asked := []string{"x-ms-documentdb-populatequotainfo", "True"}
 	w.container(keyedByPK+`,"indexingPolicy":{"includedPaths":[],"excludedPaths":[{"path":"/*"}]}`, asked...).head(name, "100")
 	w.fill(1000, 1)

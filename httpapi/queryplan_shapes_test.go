@@ -8,8 +8,8 @@ import (
 
 // shapesWorld returns a server with 40 items in a container of n partition ranges. All items of a partition
 // key have the same property t and the same property u; the property n has the same values in several.
-func shapesWorld(t *testing.T, n int) *testServer {
-	w := newTestServer(t, ranges(n))
+func shapesWorld(t *testing.T, n int) *serverUnderTest {
+	w := newServerUnderTest(t, ranges(n))
 	w.container("")
 	for i := range 40 {
 		w.do("POST", docs, fmt.Sprintf(
@@ -91,7 +91,7 @@ func TestSubqueriesAcrossRanges(t *testing.T) {
 }
 
 // documents runs a query that the server merges and returns the rows of all pages as one JSON array.
-func (w *testServer) documents(text string) string {
+func (w *serverUnderTest) documents(text string) string {
 	w.t.Helper()
 	var rows []string
 	for token := ""; ; {
@@ -114,7 +114,7 @@ func (w *testServer) documents(text string) string {
 func TestLenientSyntax(t *testing.T) {
 	t.Parallel()
 	for _, lenient := range []bool{false, true} {
-		w := newTestServer(t, func(s *testServerOptions) { s.store.Lenient = lenient })
+		w := newServerUnderTest(t, func(s *serverUnderTestOptions) { s.store.Lenient = lenient })
 		w.container("")
 		w.fill(3, 1)
 		for _, text := range []string{
@@ -137,7 +137,7 @@ func TestLenientSyntax(t *testing.T) {
 // the function is called, so not in an empty container.
 func TestUnknownFunction(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	const text = "SELECT VALUE udf.nope(c.id) FROM c"
 	w.do("POST", docs, queryBody(text, ""), queryHeaders(served...)...).want(200).has("Documents", `[]`)
@@ -152,7 +152,7 @@ func TestUnknownFunction(t *testing.T) {
 func TestQueryPlanInErrors(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 4} {
-		w := newTestServer(t, ranges(n))
+		w := newServerUnderTest(t, ranges(n))
 		w.container(mixedSettings)
 		for _, text := range []string{
 			"SELECT * FROM c ORDER BY c.n", "SELECT TOP 1 * FROM c", "SELECT VALUE COUNT(1) FROM c", "SELECT DISTINCT c.n FROM c",
@@ -175,7 +175,7 @@ func TestQueryPlanInErrors(t *testing.T) {
 
 func TestOptimisticDirectExecution(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	w.fill(5, 2)
 	const asked, told = "x-ms-cosmos-query-optimisticdirectexecute", "X-Ms-Cosmos-Query-Requiresdistribution"

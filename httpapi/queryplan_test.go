@@ -78,7 +78,7 @@ func TestPlansOfQueryCases(t *testing.T) {
 	for _, n := range []int{1, 8} {
 		t.Run(fmt.Sprintf("%d ranges", n), func(t *testing.T) {
 			cases, sets := readCases(t)
-			w := newTestServer(t, ranges(n))
+			w := newServerUnderTest(t, ranges(n))
 			w.do("POST", "/dbs", `{"id":"d"}`).want(201)
 			pipelines := map[string]*mergingQueryClient{}
 			for name, set := range sets {
@@ -99,7 +99,7 @@ func TestPlansOfQueryCases(t *testing.T) {
 
 // fillMixed creates n items with values of all types in several partition keys. Values are repeated, and
 // some items lack some properties. path is the container's path.
-func (w *testServer) fillMixed(path string, n int) {
+func (w *serverUnderTest) fillMixed(path string, n int) {
 	w.t.Helper()
 	words := []string{"red", "blue", "mountain", "bike", "road", "swim", "sea", "sun"}
 	for i := range n {
@@ -204,7 +204,7 @@ SELECT TOP 15 c.id FROM c WHERE c.n > 1 ORDER BY RANK RRF(FullTextScore(c.text, 
 SELECT VALUE c.id FROM c WHERE c.even ORDER BY RANK RRF(FullTextScore(c.text, ["red", "sun"]), FullTextScore(c.text, "road")) OFFSET 3 LIMIT 12`), "\n")
 	for _, n := range []int{1, 8} {
 		t.Run(fmt.Sprintf("%d ranges", n), func(t *testing.T) {
-			w := newTestServer(t, ranges(n))
+			w := newServerUnderTest(t, ranges(n))
 			w.container(mixedSettings)
 			w.fillMixed(docs, 60)
 			for _, page := range []int{3, 1, 1000}[:racetest.Fewer(3, 3)] {
@@ -228,7 +228,7 @@ SELECT VALUE c.id FROM c WHERE c.even ORDER BY RANK RRF(FullTextScore(c.text, ["
 func TestPlansOfPrefixes(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 8} {
-		w := newTestServer(t, ranges(n))
+		w := newServerUnderTest(t, ranges(n))
 		w.container(`"partitionKey":{"paths":["/a","/b"],"kind":"MultiHash","version":2}`)
 		for i := range 40 {
 			w.do("POST", docs, fmt.Sprintf(`{"id":"%02d","a":"a%d","b":%d,"n":%d}`, i, i%3, i%5,
@@ -251,7 +251,7 @@ func TestPlansOfPrefixes(t *testing.T) {
 // TestInvalidComputedProperties checks that a container with an invalid computed property is refused.
 func TestInvalidComputedProperties(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	for definition, text := range map[string]string{
 		`{"name":"p","query":"SELECT VALUE RAND() FROM c"}`:                                           "RAND",
@@ -270,7 +270,7 @@ func TestInvalidComputedProperties(t *testing.T) {
 }
 
 // askPlan requests the plan of a query. features are the query features that the client can merge.
-func (w *testServer) askPlan(text, features string, headers ...string) *testResponse {
+func (w *serverUnderTest) askPlan(text, features string, headers ...string) *testResponse {
 	w.t.Helper()
 	return w.do("POST", docs, `{"query":`+jsonString(text)+`}`,
 		queryHeaders(append(headers, planHeaders(features)...)...)...)
@@ -278,7 +278,7 @@ func (w *testServer) askPlan(text, features string, headers ...string) *testResp
 
 func TestQueryPlan(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, ranges(4))
+	w := newServerUnderTest(t, ranges(4))
 	w.container("")
 	a := w.askPlan("SELECT * FROM c ORDER BY c.x", allFeatures).want(200)
 	want := `{"partitionedQueryExecutionInfoVersion":2,"queryInfo":{"distinctType":"None","top":null,"offset":null,"limit":null,` +
@@ -323,7 +323,7 @@ func TestQueryPlan(t *testing.T) {
 func TestPlanRanges(t *testing.T) {
 	t.Parallel()
 	const all = `["",FF)`
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	w.do("POST", colls, `{"id":"h","partitionKey":{"paths":["/a","/b"],"kind":"MultiHash","version":2}}`).want(201)
 	for _, c := range []struct{ path, text, ranges string }{

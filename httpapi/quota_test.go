@@ -9,7 +9,7 @@ import (
 // container, with the usage that was last counted.
 func TestQuotaOfItemsAndScripts(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	a := pk(`["a"]`)
 	tells := func(r *testResponse, usage ...string) {

@@ -9,7 +9,7 @@ import (
 // that of the item that was read.
 func TestLSNHeaders(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	key := pk(`["a"]`)
 	made := w.do("POST", docs, `{"id":"1","pk":"a"}`, key...).want(201).head("x-ms-item-lsn", "")
@@ -36,7 +36,7 @@ func TestLSNHeaders(t *testing.T) {
 // content-location.
 func TestContentLocation(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	w.do("POST", docs, `{"id":"a b","pk":"a"}`, pk(`["a"]`)...).want(201).head("content-location", "")
 	for _, path := range []string{"/", "/dbs/d", coll, docs + "/a%20b", coll + "/pkranges"} {
@@ -45,7 +45,7 @@ func TestContentLocation(t *testing.T) {
 	w.do("GET", docs+"/none", "", pk(`["a"]`)...).want(404).head("content-location", "")
 	w.do("GET", "/_mayfly/clock", "").want(200).head("content-location", "")
 
-	w = newTestServer(t, func(s *testServerOptions) { s.server.Advertise = "https://db.example:1" })
+	w = newServerUnderTest(t, func(s *serverUnderTestOptions) { s.server.Advertise = "https://db.example:1" })
 	w.container("")
 	w.do("GET", coll, "").want(200).head("content-location", "https://db.example:1"+coll)
 }
@@ -54,7 +54,7 @@ func TestContentLocation(t *testing.T) {
 // throughput.
 func TestSharedThroughput(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.do("POST", "/dbs", `{"id":"d"}`, "x-ms-offer-throughput", "1000").want(201)
 	spec := `,"partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}}`
 	w.do("POST", colls, `{"id":"shared"`+spec).want(201).head("x-ms-share-throughput", "true")
@@ -70,7 +70,7 @@ func TestSharedThroughput(t *testing.T) {
 // write and the read have the header x-ms-exclude-system-properties.
 func TestExcludeSystemProperties(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	key := append(pk(`["a"]`), "x-ms-exclude-system-properties", "true")
 	const text = `{"id":"1","pk":"a","n":1}`

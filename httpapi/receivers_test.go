@@ -12,7 +12,7 @@ import (
 
 // openReceiver opens a receiver of a queue or subscription, whose messages come as server-sent events. It
 // returns the lines of the stream, the JSON of the receiver, and a function that closes the stream.
-func (w *testServer) openReceiver(base, entity, body string) (lines <-chan string, opened string,
+func (w *serverUnderTest) openReceiver(base, entity, body string) (lines <-chan string, opened string,
 	end func()) {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(w.t.Context())
@@ -38,7 +38,7 @@ const queueQ = "/_mayfly/entities/q/"
 
 // settle settles messages of a receiver, given by their lock tokens, with an outcome such as "complete".
 // more is JSON with further members of the request.
-func (w *testServer) settle(receiver, outcome, more string, tokens ...string) *testResponse {
+func (w *serverUnderTest) settle(receiver, outcome, more string, tokens ...string) *testResponse {
 	w.t.Helper()
 	return w.do("POST", "/_mayfly/receivers/"+receiver+"/settle",
 		`{"lockTokens":["`+strings.Join(tokens, `","`)+`"],"outcome":"`+outcome+`"`+more+`}`)
@@ -48,7 +48,7 @@ func (w *testServer) settle(receiver, outcome, more string, tokens ...string) *t
 // locks are released when its stream ends.
 func TestReceiver(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	base, _ := w.listen()
 	w.do("POST", "/_mayfly/entities", `{"path":"q"}`).want(201)
 	w.do("POST", queueQ+"send", `{"text":"{i}","id":"m{i}","repeat":5}`).want(201).has("messages", "5")
@@ -94,7 +94,7 @@ func TestReceiver(t *testing.T) {
 // because the queue was deleted.
 func TestReceiverEnds(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	base, _ := w.listen()
 	w.do("POST", "/_mayfly/entities", `{"path":"q"}`).want(201)
 	lines, opened, end := w.openReceiver(base, "q", "")
@@ -119,7 +119,7 @@ func TestReceiverEnds(t *testing.T) {
 // and that a receiver can accept a session.
 func TestReceiverOfSession(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	base, _ := w.listen()
 	w.do("POST", "/_mayfly/entities", `{"path":"q","requiresSession":true}`).want(201)
 	for _, session := range []string{"a", "b", "b"} {
@@ -148,7 +148,7 @@ func TestReceiverOfSession(t *testing.T) {
 // A send to a topic returns the subscriptions that received the message.
 func TestSendAllMessageProperties(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.do("POST", "/_mayfly/entities", `{"path":"q"}`).want(201)
 	w.do("POST", queueQ+"send", `{"base64":"/wA=","id":"1","to":"t","replyTo":"r","replyToSession":"s",
 		"partitionKey":"k","scheduled":"2027-03-02T05:00:00Z",
@@ -186,7 +186,7 @@ func TestSendAllMessageProperties(t *testing.T) {
 // or deleted.
 func TestResubmitSelected(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.do("POST", "/_mayfly/entities", `{"path":"q","deadLetterOnExpiration":true}`).want(201)
 	w.do("POST", queueQ+"send", `{"text":"bad","id":"m{i}","ttl":1,"repeat":4}`).want(201)
 	w.clock.Advance(time.Minute)

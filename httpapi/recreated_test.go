@@ -17,7 +17,7 @@ import (
 // container, as SDKs do. It refreshes them only if an error tells it to.
 type containerMetadataCachingClient struct {
 	t     *testing.T
-	w     *directTestServer
+	w     *directModeTestServer
 	ids   []string
 	rid   string
 	self  string // by rids
@@ -140,7 +140,7 @@ func idsIn(bodies [][]byte) []string {
 // another partition key or the deletion was too long ago.
 func TestRangesOfFormerContainer(t *testing.T) {
 	t.Parallel()
-	w := newDirectTestServer(t)
+	w := newDirectModeTestServer(t)
 	w.container()
 	k := &containerMetadataCachingClient{t: t, w: w, follows: true}
 	k.look()
@@ -192,14 +192,14 @@ func TestRecreatedHistories(t *testing.T) {
 func recreatedHistory(t *testing.T, seed uint64) {
 	random := rand.New(rand.NewPCG(seed, 2))
 	number := uint32(1000)
-	first := func(s *testServerOptions) { s.store.FirstNumber = number }
-	var w *directTestServer
+	first := func(s *serverUnderTestOptions) { s.store.FirstNumber = number }
+	var w *directModeTestServer
 	var link *rawDirectConn // none where the server is started anew
 	if seed%2 == 0 {
-		w = newDirectTestServer(t, first)
+		w = newDirectModeTestServer(t, first)
 		link = w.dial()
 	} else {
-		w = &directTestServer{testServer: newTestServer(t, first)}
+		w = &directModeTestServer{serverUnderTest: newServerUnderTest(t, first)}
 	}
 	w.container()
 	k := &containerMetadataCachingClient{t: t, w: w, follows: seed%4 > 1}
@@ -272,7 +272,7 @@ func recreatedHistory(t *testing.T, seed uint64) {
 
 // restart closes the store and opens an empty one, with a container c of the given number of ranges.
 // number is the number with which the resource ids of the new store begin.
-func (w *directTestServer) restart(number uint32, ranges int) {
+func (w *directModeTestServer) restart(number uint32, ranges int) {
 	w.t.Helper()
 	w.close()
 	w.setup.store.FirstNumber = number

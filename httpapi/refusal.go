@@ -40,7 +40,7 @@ func (s *Server) refusal(head []byte) []byte {
 		text = []byte(http.StatusText(status))
 	}
 	req := cosmos.Request{Activity: uuid.NewString()}
-	var ans cosmos.Answer
+	var ans cosmos.Response
 	s.ops.Fail(&req, &ans, cosmos.Failure(status, 0, string(text)))
 	defer ans.Release()
 	h := http.Header{

@@ -10,7 +10,7 @@ import (
 // TestRequestsArchive checks that the log of requests can be exported as a valid HAR 1.2 archive.
 func TestRequestsArchive(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, recorded)
+	w := newServerUnderTest(t, recorded)
 	w.container("")
 	w.do("DELETE", "/_mayfly/requests", "").want(204)
 	key := pk(`["a"]`)

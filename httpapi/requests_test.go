@@ -16,11 +16,11 @@ import (
 )
 
 // recorded configures a test server to keep a log of requests.
-func recorded(s *testServerOptions) { s.server.Requests = requestlog.New(requestlog.MinMemory) }
+func recorded(s *serverUnderTestOptions) { s.server.Requests = requestlog.New(requestlog.MinMemory) }
 
 // log returns the entries of the log of requests, read through the API. query is the query string of the
 // request.
-func (w *testServer) log(query string) []gjson.Result {
+func (w *serverUnderTest) log(query string) []gjson.Result {
 	w.t.Helper()
 	return w.do("GET", "/_mayfly/requests"+query, "").want(200).at("requests").Array()
 }
@@ -44,7 +44,7 @@ func formatMembers(list []gjson.Result, members ...string) string {
 // charge.
 func TestRequestsOverHTTP(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, recorded)
+	w := newServerUnderTest(t, recorded)
 	w.container("")
 	w.do("DELETE", "/_mayfly/requests", "").want(204)
 	key := append(pk(`["a"]`), "User-Agent", "sdk/1.2", "X-Ms-Version", "2020-07-15")
@@ -104,7 +104,7 @@ func TestRequestsOverHTTP(t *testing.T) {
 }
 
 // sameHead checks that a log entry has all headers of a response, each once.
-func (w *testServer) sameHead(entry gjson.Result, a *testResponse) {
+func (w *serverUnderTest) sameHead(entry gjson.Result, a *testResponse) {
 	w.t.Helper()
 	d := w.do("GET", "/_mayfly/requests/"+entry.Get("id").String(), "").want(200)
 	got := make(map[string]string)
@@ -130,7 +130,7 @@ func (w *testServer) sameHead(entry gjson.Result, a *testResponse) {
 // and that requests of the explorer are listed only on demand.
 func TestRequestsNotLogged(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, recorded)
+	w := newServerUnderTest(t, recorded)
 	w.container("")
 	w.do("DELETE", "/_mayfly/requests", "").want(204)
 	for _, path := range []string{"/_mayfly/livez", "/_mayfly/readyz", "/_mayfly/metrics",
@@ -149,7 +149,7 @@ func TestRequestsNotLogged(t *testing.T) {
 		"/dbs/d true\n") {
 		t.Errorf("%s", got)
 	}
-	none := newTestServer(t)
+	none := newServerUnderTest(t)
 	none.do("GET", "/_mayfly/requests", "").fails(404, 0, "keeps no log")
 	none.do("GET", "/_mayfly/requests/1", "").fails(404, 0, "keeps no log")
 	none.do("DELETE", "/_mayfly/requests", "").fails(404, 0, "keeps no log")
@@ -159,7 +159,7 @@ func TestRequestsNotLogged(t *testing.T) {
 // has sent by mistake.
 func TestRequestsHoldNoSecrets(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, recorded)
+	w := newServerUnderTest(t, recorded)
 	w.container("")
 	w.do("POST", "/dbs/d/users", `{"id":"u"}`).want(201)
 	made := w.do("POST", "/dbs/d/users/u/permissions",
@@ -186,7 +186,7 @@ func TestRequestsHoldNoSecrets(t *testing.T) {
 // TestErrorsHoldNoSecrets checks that errors and the log name a request by its path without its query
 // string, which may contain secrets.
 func TestErrorsHoldNoSecrets(t *testing.T) {
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	const secret = "c2VjcmV0IG9mIGEgcmVxdWVzdA"
 	for _, name := range []string{"sig", "authorization", "Token", "key"} {
 		body := string(w.do("GET", "/dbs/none?a=b&"+name+"="+secret, "").want(404).body)
@@ -200,7 +200,7 @@ func TestErrorsHoldNoSecrets(t *testing.T) {
 // fault that each attempt met.
 func TestRequestsRetried(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, recorded)
+	w := newServerUnderTest(t, recorded)
 	w.container("")
 	key := pk(`["a"]`)
 	id := w.fault(`{"fault":"429","count":2,"operations":["createItem"]}`)
@@ -228,7 +228,7 @@ func TestRequestsRetried(t *testing.T) {
 
 func TestRequestsFiltered(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, recorded)
+	w := newServerUnderTest(t, recorded)
 	w.container("")
 	key := pk(`["a"]`)
 	w.do("POST", docs, `{"id":"1","pk":"a"}`, key...).want(201)
@@ -263,7 +263,7 @@ func TestRequestsFiltered(t *testing.T) {
 // that one without an equivalent is logged, too.
 func TestRequestsInDirectMode(t *testing.T) {
 	t.Parallel()
-	w := newDirectTestServer(t, recorded)
+	w := newDirectModeTestServer(t, recorded)
 	w.container()
 	w.do("DELETE", "/_mayfly/requests", "").want(204)
 	l := w.dial()
@@ -284,7 +284,7 @@ func TestRequestsInDirectMode(t *testing.T) {
 	if list[0].Get("client").Str == "" || list[0].Get("partitionKey").Str != `["a"]` {
 		t.Errorf("%s", list[0].Raw)
 	}
-	d := w.testServer.do("GET", "/_mayfly/requests/"+list[0].Get("id").String(), "").want(200)
+	d := w.serverUnderTest.do("GET", "/_mayfly/requests/"+list[0].Get("id").String(), "").want(200)
 	if d.at("requestBody.text").Str != `{"id":"1","pk":"a"}` ||
 		!strings.Contains(d.at("responseBody.text").Str, "_etag") ||
 		!strings.HasSuffix(d.at(`requestHeaders.#(name=="Authorization").value`).Str, "***") {
@@ -296,7 +296,7 @@ func TestRequestsInDirectMode(t *testing.T) {
 // with no status.
 func TestRequestsDropped(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, recorded)
+	w := newServerUnderTest(t, recorded)
 	w.container("")
 	base, _ := w.listen()
 	id := w.fault(`{"fault":"drop","count":1}`)
@@ -316,7 +316,7 @@ func TestRequestsDropped(t *testing.T) {
 }
 
 // requestStream opens the stream of new entries of the log of requests and returns a reader of its lines.
-func (w *testServer) requestStream(ctx context.Context, base, query string) *bufio.Reader {
+func (w *serverUnderTest) requestStream(ctx context.Context, base, query string) *bufio.Reader {
 	w.t.Helper()
 	r, err := http.NewRequestWithContext(ctx, "GET", base+"/_mayfly/requests"+query, nil)
 	if err != nil {
@@ -354,7 +354,7 @@ func nextRequest(t *testing.T, in *bufio.Reader) gjson.Result {
 // does not read its stream does not delay other requests.
 func TestRequestsStreamed(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, recorded)
+	w := newServerUnderTest(t, recorded)
 	w.container("")
 	base, _ := w.listen()
 	key := pk(`["a"]`)

@@ -12,9 +12,9 @@ const (
 )
 
 // smallWorld returns a test server with a container c, a user u, and an item i with the partition key a.
-func smallWorld(t testing.TB, change ...func(*testServerOptions)) *testServer {
+func smallWorld(t testing.TB, change ...func(*serverUnderTestOptions)) *serverUnderTest {
 	t.Helper()
-	w := newTestServer(t, change...)
+	w := newServerUnderTest(t, change...)
 	w.container("")
 	w.do("POST", users, `{"id":"u"}`).want(201)
 	w.do("POST", docs, `{"id":"i","pk":"a"}`, pk(`["a"]`)...).want(201)
@@ -170,7 +170,7 @@ func TestSmallResourcesOfAbsentOwners(t *testing.T) {
 
 func TestEncryptionPolicy(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.do("POST", "/dbs", `{"id":"d"}`).want(201)
 	create := func(id, version, paths string) *testResponse {
 		return w.do("POST", colls,

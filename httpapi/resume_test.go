@@ -72,7 +72,7 @@ func payloads(rows []jsondoc.Value) (list []string) {
 func TestResumeFilter(t *testing.T) {
 	for _, settings := range []string{mixedSettings,
 		keyedByPK + `,"indexingPolicy":{"indexingMode":"none","automatic":false}`} {
-		w := newTestServer(t, ranges(2), func(s *testServerOptions) { s.store.Lenient = true })
+		w := newServerUnderTest(t, ranges(2), func(s *serverUnderTestOptions) { s.store.Lenient = true })
 		w.container(settings)
 		w.fillMixed(docs, racetest.Fewer(60, 4))
 		p := w.pipeline(docs, 4)
@@ -115,7 +115,7 @@ func resumeValue(v jsondoc.Value) string {
 
 // resumed returns the rows of all pages of a query with a resume filter. Each page's request has the
 // filter; after the first page, the continuation token takes precedence.
-func (w *testServer) resumed(text, filter string) (rows []string) {
+func (w *serverUnderTest) resumed(text, filter string) (rows []string) {
 	w.t.Helper()
 	token := ""
 	for {
@@ -134,7 +134,7 @@ func (w *testServer) resumed(text, filter string) (rows []string) {
 
 func TestResumeFilterRefused(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	w.fill(3, 1)
 	const byID = "SELECT * FROM c ORDER BY c.id"
@@ -162,7 +162,7 @@ func TestResumeFilterRefused(t *testing.T) {
 // follow in the sort order.
 func TestResumeConditions(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, ranges(2))
+	w := newServerUnderTest(t, ranges(2))
 	w.container(mixedSettings)
 	w.fillMixed(docs, 60)
 	p := w.pipeline(docs, 5)

@@ -11,7 +11,7 @@ import (
 func TestSavedQueriesInSnapshots(t *testing.T) {
 	t.Parallel()
 	testdisk.Pebble(t, "snapshots")
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container(keyedByPK)
 	const list, one = own + "queries", own + "queries/all"
 	w.do("PUT", one, `{"query":"SELECT * FROM c"}`).want(200)

@@ -7,7 +7,7 @@ import (
 
 func TestUserDefinedFunctionsInQueries(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	for i, income := range []int{500, 50000, 200000} {
 		w.do("POST", docs, fmt.Sprintf(`{"id":"%d","pk":"a","income":%d}`, i, income), pk(`["a"]`)...).want(201)

@@ -10,7 +10,7 @@ import (
 
 // script creates a script: a stored procedure, user-defined function or trigger. kind is its keyword in
 // paths, such as "sprocs"; more is JSON with further members of its definition.
-func (w *testServer) script(kind, id, body, more string) {
+func (w *serverUnderTest) script(kind, id, body, more string) {
 	w.t.Helper()
 	w.do("POST", coll+"/"+kind, fmt.Sprintf(`{"id":%s,"body":%s%s}`, jsonString(id), jsonString(body),
 		more)).want(201)
@@ -18,7 +18,7 @@ func (w *testServer) script(kind, id, body, more string) {
 
 // procedure creates a stored procedure and executes it with the arguments args (a JSON array) in the
 // partition "a".
-func (w *testServer) procedure(body, args string, headers ...string) *testResponse {
+func (w *serverUnderTest) procedure(body, args string, headers ...string) *testResponse {
 	w.t.Helper()
 	w.do("POST", coll+"/sprocs", fmt.Sprintf(`{"id":"p","body":%s}`, jsonString(body)),
 		"x-ms-documentdb-is-upsert", "true")
@@ -54,7 +54,7 @@ func (a *testResponse) charge() float64 {
 
 func TestProcedureResponses(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	for _, c := range []struct{ body, args, want string }{
 		{`function () { getContext().getResponse().setBody("Hello, World"); }`, "", `"Hello, World"`},
@@ -82,7 +82,7 @@ func TestProcedureResponses(t *testing.T) {
 
 func TestProcedureRequests(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	w.script("sprocs", "p", `function () { console.log("one %s", 2); console.log({a: 1}, "x+y (z)'"); }`, "")
 	run := coll + "/sprocs/p"
@@ -117,7 +117,7 @@ func TestProcedureRequests(t *testing.T) {
 // has.
 func TestSystemProcedures(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	run := func(id, args string) *testResponse {
 		return w.do("POST", coll+"/sprocs/__.sys."+id, args, pk(`["a"]`)...)
@@ -141,7 +141,7 @@ func TestSystemProcedures(t *testing.T) {
 // 400.
 func TestScriptOptions(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	for _, bad := range []string{
 		`readDocuments(__.getSelfLink(), {pageSize: "bad"})`, `queryDocuments(__.getSelfLink(), "SELECT * FROM c", {pageSize: 1.5})`,
@@ -162,7 +162,7 @@ func TestScriptOptions(t *testing.T) {
 
 func TestProcedureErrors(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	create := `__.createDocument(__.getSelfLink(), {id: "x", pk: "a"}); `
 	for _, c := range []struct {
@@ -202,7 +202,7 @@ func TestProcedureErrors(t *testing.T) {
 // as are accepted in its time limit, and the client calls it again with the rest.
 func TestBulkImport(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	w.procedure(`function bulkImport(docs) {
 		var collection = getContext().getCollection(), count = 0;
@@ -241,7 +241,7 @@ func TestBulkImport(t *testing.T) {
 // deletes them, and queries again.
 func TestBulkDelete(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	for i := range 25 {
 		w.do("POST", docs, fmt.Sprintf(`{"id":"%d","pk":"%c","n":%d}`, i, 'a'+i/20, i), pk(fmt.Sprintf(`["%c"]`, 'a'+i/20))...).want(201)
@@ -273,7 +273,7 @@ func TestBulkDelete(t *testing.T) {
 
 func TestCollectionMethods(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	for i, id := range []string{"1", "2", "3", "4"} {
 		w.do("POST", docs, fmt.Sprintf(`{"id":"%s","pk":"a","n":%d,"tags":["t%d",["u"]],"kids":[{"k":%d},{"k":%d}]}`, id, 4-i, i, i, i+10), pk(`["a"]`)...).want(201)
@@ -321,7 +321,7 @@ func TestCollectionMethods(t *testing.T) {
 
 func TestTriggers(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	w.script("triggers", "stamp", `function stamp() {
 		var request = getContext().getRequest(), doc = request.getBody();

@@ -36,7 +36,7 @@ type Server struct {
 	handler http.Handler
 	// serveShortcut serves a request that a connection has read without net/http.
 	serveShortcut func(*fastPathConn)
-	frameChain    middlewareStep        // passed by requests in direct mode
+	frameChain    activeRequestHandler  // passed by requests in direct mode
 	turns         *priority.TurnLimiter // of connections in direct mode
 	newConns      *priority.TurnLimiter // of new connections
 	http          *http.Server

@@ -274,7 +274,7 @@ func TestEmptyPath(t *testing.T) {
 
 func TestEmptyConflictsAndAttachments(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	rid := w.container("").at("_rid").Raw
 	for path, key := range map[string]string{coll + "/conflicts": "Conflicts",
 		docs + "/x/attachments/": "Attachments"} {
@@ -289,7 +289,7 @@ func TestEmptyConflictsAndAttachments(t *testing.T) {
 
 func TestQuestionMarkInAnID(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	w.do("POST", docs, `{"id":"why? not","pk":"a"}`).want(201)
 	w.do("POST", docs, `{"id":"why","pk":"a"}`).want(201)

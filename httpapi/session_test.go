@@ -58,7 +58,7 @@ func TestSessionTokenAheadOfRange(t *testing.T) {
 
 // recreated deletes the container c, or the whole database d if database is set, and creates it again with
 // the given number of ranges.
-func (w *testServer) recreated(ranges int, database bool) {
+func (w *serverUnderTest) recreated(ranges int, database bool) {
 	w.t.Helper()
 	if database {
 		w.do("DELETE", "/dbs/d", "").want(204)
@@ -71,7 +71,7 @@ func (w *testServer) recreated(ranges int, database bool) {
 }
 
 // token returns a session token of the container c for a range id and an LSN.
-func (w *testServer) token(id, lsn string) string {
+func (w *serverUnderTest) token(id, lsn string) string {
 	w.t.Helper()
 	d, err := w.db.Database("d")
 	if err != nil {
@@ -85,7 +85,7 @@ func (w *testServer) token(id, lsn string) string {
 }
 
 // rangeIDs returns the ids of the partition ranges of the container c.
-func (w *testServer) rangeIDs() (ids []string) {
+func (w *serverUnderTest) rangeIDs() (ids []string) {
 	w.t.Helper()
 	list := w.do("GET", coll+"/pkranges", "").want(200)
 	for _, r := range list.at("PartitionKeyRanges").Array() {
@@ -99,7 +99,7 @@ func (w *testServer) rangeIDs() (ids []string) {
 // (404/1002).
 func TestSessionOfAFormerContainer(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	write := func(id string) string {
 		return w.do("POST", docs, `{"id":"`+id+`","pk":"a"}`, pk(`["a"]`)...).want(201).header.Get(
@@ -148,7 +148,7 @@ func TestSessionOfAFormerContainer(t *testing.T) {
 // the LSN in its session token.
 func TestBatchWithSessionToken(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	made := w.do("POST", docs, `{"id":"1","pk":"a"}`, pk(`["a"]`)...).want(201)
 	token := made.header.Get("X-Ms-Session-Token")
@@ -168,7 +168,7 @@ func TestBatchWithSessionToken(t *testing.T) {
 // use a range id for two different spans of partition keys, and use the same ids for the same spans.
 func TestRangeIDsOfRecreatedContainers(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	spans := map[string]string{}
 	look := func(want ...string) {
@@ -211,7 +211,7 @@ func TestRangeIDsOfRecreatedContainers(t *testing.T) {
 func TestRangeIDsAfterRestore(t *testing.T) {
 	t.Parallel()
 	testdisk.Pebble(t, "snapshots")
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	must := func(err error) {
 		t.Helper()
@@ -253,21 +253,21 @@ func TestRangeIDsAfterRestore(t *testing.T) {
 func TestSessionsOfAnEarlierStart(t *testing.T) {
 	t.Parallel()
 	var worlds int
-	begin := func() *testServer {
+	begin := func() *serverUnderTest {
 		worlds++
 		n := uint32(1000 * worlds)
-		w := newTestServer(t, func(s *testServerOptions) {
+		w := newServerUnderTest(t, func(s *serverUnderTestOptions) {
 			s.store.FirstNumber = n
 			s.store.Wall = ttl.NewManual(start.Add(time.Duration(n) * time.Second))
 		})
 		w.container("")
 		return w
 	}
-	write := func(w *testServer) *testResponse {
+	write := func(w *serverUnderTest) *testResponse {
 		return w.do("POST", docs, `{"id":"1","pk":"a"}`, append(pk(`["a"]`), "x-ms-documentdb-is-upsert",
 			"true")...)
 	}
-	read := func(w *testServer, token string) *testResponse {
+	read := func(w *serverUnderTest, token string) *testResponse {
 		return w.do("GET", docs+"/1", "", append(pk(`["a"]`), "x-ms-session-token", token)...)
 	}
 	session := func(a *testResponse) string { return a.header.Get("X-Ms-Session-Token") }

@@ -11,7 +11,7 @@ const settingsPath = "/_mayfly/dbs/d/colls/c/settings"
 // it names, null clears a setting, and an invalid request changes nothing.
 func TestSettingsOverHTTP(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.expiring("100")
 	w.do("POST", colls, `{"id":"archive",`+keyedByPK+`}`).want(201)
 	const fresh = `{"onExpire":null,"ttlCeiling":false,"autoDeleteOnIdle":0,"expiryEvents":null,"reaper":null,"changesTo":""}`
@@ -77,7 +77,7 @@ func TestSettingsOverHTTP(t *testing.T) {
 func TestLeaseOverHTTP(t *testing.T) {
 	t.Parallel()
 	const leasePath = "/_mayfly/dbs/d/colls/c/lease"
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.expiring("10")
 	etag := w.put("x", "").want(201).at("_etag").Raw
 	at := w.do("GET", docs+"/x", "", pk(`["a"]`)...).want(200).at("_ts").Int()

@@ -24,15 +24,15 @@ func (w tickingClock) Now() time.Time {
 func TestSlowQuery(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	slow := func(limit time.Duration) *testServer {
+	slow := func(limit time.Duration) *serverUnderTest {
 		log.Reset()
-		return newTestServer(t, func(s *testServerOptions) {
+		return newServerUnderTest(t, func(s *serverUnderTestOptions) {
 			s.server.Logger = slog.New(slog.NewJSONHandler(&log, nil))
 			s.server.SlowQuery, s.server.Wall = limit, tickingClock{ttl.NewManual(start)}
 		})
 	}
 	const text = `SELECT * FROM c WHERE c.user = @user AND c.n >= @n`
-	ask := func(w *testServer) *testResponse {
+	ask := func(w *serverUnderTest) *testResponse {
 		w.container("")
 		for _, id := range []string{"1", "2", "3"} {
 			w.do("POST", docs, `{"id":"`+id+`","pk":"a","user":"ada","n":`+id+`}`).want(201)
@@ -77,7 +77,7 @@ func TestSlowQuery(t *testing.T) {
 func TestSlowQueryThatFails(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	w := newTestServer(t, func(s *testServerOptions) {
+	w := newServerUnderTest(t, func(s *serverUnderTestOptions) {
 		s.server.Logger = slog.New(slog.NewTextHandler(&log, nil))
 		s.server.SlowQuery, s.server.Wall = time.Millisecond, tickingClock{ttl.NewManual(start)}
 	})

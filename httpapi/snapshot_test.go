@@ -14,7 +14,7 @@ import (
 func TestSnapshotsOverHTTP(t *testing.T) {
 	t.Parallel()
 	testdisk.Pebble(t, "snapshots")
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	w.do("POST", docs, `{"id":"a","pk":"p","v":1}`, pk(`["p"]`)...).want(201)
 	s := w.do("POST", "/_mayfly/snapshots", `{"name":"one"}`).want(201)
@@ -84,7 +84,7 @@ func TestSnapshotsOverHTTP(t *testing.T) {
 func TestRequestsDuringARestore(t *testing.T) {
 	t.Parallel()
 	testdisk.Pebble(t, "snapshots")
-	w := newTestServer(t, func(s *testServerOptions) { s.server.NoAuth = true })
+	w := newServerUnderTest(t, func(s *serverUnderTestOptions) { s.server.NoAuth = true })
 	w.container("")
 	w.do("POST", docs, `{"id":"a","pk":"p"}`, pk(`["p"]`)...).want(201)
 	w.do("POST", "/_mayfly/snapshots", `{"name":"s"}`).want(201)

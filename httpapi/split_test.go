@@ -34,7 +34,7 @@ func TestRangesOfAContainer(t *testing.T) {
 			`{"maxThroughput":4000}`}, "0 1 2 3 4 5"},
 		{0, []string{"x-ms-offer-throughput", "25100"}, "0 1 2 3 4"},
 	} {
-		w := newTestServer(t, ranges(c.operator))
+		w := newServerUnderTest(t, ranges(c.operator))
 		w.container("", c.headers...)
 		if got := w.do("GET", coll+"/pkranges", "").want(200).ids("PartitionKeyRanges"); got != c.want {
 			t.Errorf("%d asked for by the operator, %v: ranges %s, want %s", c.operator, c.headers, got,
@@ -51,7 +51,7 @@ func TestRangesOfAContainer(t *testing.T) {
 // ranges with their parents, and its continuation tokens, which stay valid for the new ranges.
 func TestSplitOverHTTP(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container("")
 	w.fill(40, 20)
 	incremental := []string{"A-IM", "Incremental feed", "x-ms-max-item-count", "-1"}
@@ -138,7 +138,7 @@ func TestSplitOverHTTP(t *testing.T) {
 
 func TestSplitRefusals(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, ranges(2))
+	w := newServerUnderTest(t, ranges(2))
 	w.container("")
 	for body, text := range map[string]string{
 		``: "", `[]`: "", `{}`: "'range'", `{"range":0}`: "'range'", `{"range":"0","at":5}`: "'at'", `{"range":"0","at":"x"}`: "at",
@@ -177,7 +177,7 @@ func TestPrefixAndIntervalRequests(t *testing.T) {
 		return strings.ToUpper(fmt.Sprintf("%x", definition.EPK(&def, definition.NewPartitionKey(list...))))
 	}
 	for _, n := range []int{1, 5} {
-		w := newTestServer(t, ranges(n))
+		w := newServerUnderTest(t, ranges(n))
 		w.container(`"partitionKey":{"paths":["/a","/b","/c"],"kind":"MultiHash","version":2}`)
 		ids := map[string][]string{} // by prefix
 		var epks []string

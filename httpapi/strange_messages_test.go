@@ -11,7 +11,7 @@ import (
 // body is not JSON that a document can contain, or if one of its times is out of range.
 func TestQueryOverInvalidMessages(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.do("POST", "/_mayfly/entities", `{"path":"q"}`).want(201)
 	const q = "/_mayfly/entities/q/"
 	texts := []string{strings.Repeat("[", 200) + strings.Repeat("]", 200), "1e999", strings.Repeat("9", 400),

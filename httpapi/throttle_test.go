@@ -16,13 +16,13 @@ func TestThrottle(t *testing.T) {
 	item := func(i int) string {
 		return `{"id":"` + strconv.Itoa(i) + `","pk":"a","pad":"` + strings.Repeat("x", 1000) + `"}`
 	}
-	free := newTestServer(t)
+	free := newServerUnderTest(t)
 	free.container("")
 	for i := range 200 {
 		free.do("POST", docs, item(i), key...).want(201)
 	}
 
-	w := newTestServer(t, func(s *testServerOptions) { s.server.Throttle = true })
+	w := newServerUnderTest(t, func(s *serverUnderTestOptions) { s.server.Throttle = true })
 	w.container("")
 	taken, spent := 0, 0.0
 	for ; spent < 400; taken++ {

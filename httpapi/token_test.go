@@ -14,7 +14,7 @@ import (
 
 // permission creates a permission of the user u and returns its resource token. mode is Read or All,
 // partition is a partition key as JSON or "".
-func (w *testServer) permission(id, mode, resource, partition string, headers ...string) string {
+func (w *serverUnderTest) permission(id, mode, resource, partition string, headers ...string) string {
 	w.t.Helper()
 	if partition != "" {
 		partition = `,"resourcePartitionKey":` + partition
@@ -24,14 +24,14 @@ func (w *testServer) permission(id, mode, resource, partition string, headers ..
 }
 
 // as sends a request with a resource token as its authorization.
-func (w *testServer) as(token, method, path, body string, headers ...string) *testResponse {
+func (w *serverUnderTest) as(token, method, path, body string, headers ...string) *testResponse {
 	w.t.Helper()
 	return w.do(method, path, body, append(headers, "Authorization", token)...)
 }
 
 // tokenWorld returns the server of smallWorld (a container, a user, an item) with a second item, a second
 // container and a script of each kind.
-func tokenWorld(t *testing.T) *testServer {
+func tokenWorld(t *testing.T) *serverUnderTest {
 	w := smallWorld(t)
 	w.do("POST", docs, `{"id":"j","pk":"b"}`, pk(`["b"]`)...).want(201)
 	w.do("POST", colls, `{"id":"other","partitionKey":{"paths":["/pk"]}}`).want(201)
@@ -318,7 +318,7 @@ func TestTokenLife(t *testing.T) {
 	}
 }
 
-func (w *testServer) permissionToken(id string) string {
+func (w *serverUnderTest) permissionToken(id string) string {
 	w.t.Helper()
 	return w.do("GET", users+"/u/permissions/"+id, "").want(200).at("_token").Str
 }
@@ -370,7 +370,7 @@ func TestTokenForms(t *testing.T) {
 // access to all keys with this prefix.
 func TestTokenOfHierarchicalKey(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container(`"partitionKey":{"paths":["/a","/b"],"kind":"MultiHash","version":2}`)
 	w.do("POST", users, `{"id":"u"}`).want(201)
 	for _, key := range []string{`["x","1"]`, `["x","2"]`, `["y","1"]`} {

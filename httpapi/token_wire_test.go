@@ -11,7 +11,7 @@ import (
 // TestNoAuthTakesAnyToken checks that a server without authorization accepts any token.
 func TestNoAuthTakesAnyToken(t *testing.T) {
 	t.Parallel()
-	w := smallWorld(t, func(s *testServerOptions) { s.server.NoAuth = true })
+	w := smallWorld(t, func(s *serverUnderTestOptions) { s.server.NoAuth = true })
 	w.as("type=resource&ver=1&sig=x", "GET", users, "").want(200)
 }
 

@@ -9,10 +9,10 @@ import (
 )
 
 // pass advances the clock of the data.
-func (w *testServer) pass(seconds int) { w.clock.Advance(time.Duration(seconds) * time.Second) }
+func (w *serverUnderTest) pass(seconds int) { w.clock.Advance(time.Duration(seconds) * time.Second) }
 
 // expiring creates the container c with a default TTL, written as JSON; "": the container has none.
-func (w *testServer) expiring(defaultTTL string) {
+func (w *serverUnderTest) expiring(defaultTTL string) {
 	w.t.Helper()
 	settings := keyedByPK
 	if defaultTTL != "" {
@@ -22,7 +22,7 @@ func (w *testServer) expiring(defaultTTL string) {
 }
 
 // setDefault replaces the definition of the container c by one with another default TTL.
-func (w *testServer) setDefault(defaultTTL string) *testResponse {
+func (w *serverUnderTest) setDefault(defaultTTL string) *testResponse {
 	w.t.Helper()
 	body := `{"id":"c",` + keyedByPK
 	if defaultTTL != "" {
@@ -34,7 +34,7 @@ func (w *testServer) setDefault(defaultTTL string) *testResponse {
 const keyedByPK = `"partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}`
 
 // put creates an item with the partition key a and a ttl, written as JSON; "": the item has none.
-func (w *testServer) put(id, ttl string) *testResponse {
+func (w *serverUnderTest) put(id, ttl string) *testResponse {
 	w.t.Helper()
 	return w.do("POST", docs, item(id, ttl), pk(`["a"]`)...)
 }
@@ -48,7 +48,7 @@ func item(id, ttl string) string {
 
 // alive checks that an item is returned by read, query and list if want is set, and by none of them
 // otherwise.
-func (w *testServer) alive(id string, want bool) {
+func (w *serverUnderTest) alive(id string, want bool) {
 	w.t.Helper()
 	code, rows := 404, "0"
 	if want {
@@ -82,7 +82,7 @@ func TestExpiryMatrix(t *testing.T) {
 		{"1", "", 1}, {"2147483647", "", 2147483647}, {"10", "2147483647", 2147483647},
 	} {
 		t.Run(fmt.Sprintf("default %s own %s", m.defaultTTL, m.own), func(t *testing.T) {
-			w := newTestServer(t)
+			w := newServerUnderTest(t)
 			w.expiring(m.defaultTTL)
 			// numbers are told in their shortest spelling
 			told := map[string]string{"6e1": "60", "7.0": "7"}[m.own]
@@ -109,7 +109,7 @@ func TestExpiryMatrix(t *testing.T) {
 func TestInvalidTTL(t *testing.T) {
 	t.Parallel()
 	for _, defaultTTL := range []string{"", "-1", "10"} {
-		w := newTestServer(t)
+		w := newServerUnderTest(t)
 		w.expiring(defaultTTL)
 		w.do("POST", docs, item("kept", ""), pk(`["a"]`)...).want(201)
 		before := w.do("GET", docs+"/kept", "", pk(`["a"]`)...).want(200)
@@ -144,7 +144,7 @@ func unescapeHTML(s string) string {
 
 func TestDefaultTTL(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.do("POST", "/dbs", `{"id":"d"}`).want(201)
 	for _, bad := range []string{"0", "-2", "-10", "1.5", "2147483648", `"60"`, "true", "{}", "[]"} {
 		w.do("POST", colls, `{"id":"c",`+keyedByPK+`,"defaultTtl":`+bad+`}`).fails(400, 0, "")
@@ -169,7 +169,7 @@ func TestDefaultTTL(t *testing.T) {
 // and explanations.
 func TestTTLPropertyPath(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.do("POST", "/dbs", `{"id":"d"}`).want(201)
 	const def = `{"id":"c",` + keyedByPK + `,"defaultTtl":100`
 	for _, bad := range []string{`"base"`, `""`, "5", "{}"} {
@@ -208,7 +208,7 @@ func TestTTLWithoutIndex(t *testing.T) {
 	t.Parallel()
 	const text = "Indexing mode value cannot be 'none' when 'defaultTtl' is specified in the collection"
 	const none = `,"indexingPolicy":{"indexingMode":"none"}`
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.do("POST", "/dbs", `{"id":"d"}`).want(201)
 	w.do("POST", colls, `{"id":"c",`+keyedByPK+none+`,"defaultTtl":10}`).fails(400, 0, text)
 	w.do("POST", colls, `{"id":"c",`+keyedByPK+none+`,"defaultTtl":-1}`).fails(400, 0, text)
@@ -225,7 +225,7 @@ func TestTTLWithoutIndex(t *testing.T) {
 // operations.
 func TestGhosts(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.container(keyedByPK + `,"defaultTtl":10,"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`)
 	key := pk(`["a"]`)
 	with := func(more ...string) []string { return append(append([]string{}, key...), more...) }
@@ -266,7 +266,7 @@ func TestGhosts(t *testing.T) {
 
 func TestGhostByRID(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.expiring("10")
 	self := "/" + w.put("1", "").want(201).at("_self").Str
 	w.do("GET", self, "", pk(`["a"]`)...).want(200)
@@ -279,7 +279,7 @@ func TestGhostByRID(t *testing.T) {
 // that reads do not.
 func TestWritesRestartTTL(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.expiring("10")
 	for _, id := range []string{"untouched", "read", "replaced", "upserted"} {
 		w.put(id, "").want(201)
@@ -303,7 +303,7 @@ func TestWritesRestartTTL(t *testing.T) {
 // items which have expired already stay expired.
 func TestChangedDefault(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.expiring("")
 	w.put("old", "").want(201)
 	w.put("own", "30").want(201)
@@ -342,7 +342,7 @@ func TestChangedDefault(t *testing.T) {
 // purged, except for the count of documents in the container's usage.
 func TestResponsesBeforeAndAfterPurge(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t)
+	w := newServerUnderTest(t)
 	w.expiring("10")
 	for i := range 5 {
 		w.put(fmt.Sprint(i), "").want(201)

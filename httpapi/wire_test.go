@@ -93,8 +93,8 @@ func TestHeaderNamesInLowerCase(t *testing.T) {
 		[]string){"HTTP1": rawHTTP1,
 		"HTTP2": rawHTTP2} {
 		t.Run(version, func(t *testing.T) {
-			w := newTestServer(t, ranges(2),
-				func(s *testServerOptions) { s.server.CertPEM = []byte("certificate") })
+			w := newServerUnderTest(t, ranges(2),
+				func(s *serverUnderTestOptions) { s.server.CertPEM = []byte("certificate") })
 			w.expiringContainer()
 			etag := w.do("POST", docs, `{"id":"1","pk":"a"}`, pk(`["a"]`)...).want(201).at("_etag").Str
 			base, _ := w.listen()

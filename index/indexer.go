@@ -43,9 +43,9 @@ func (d IndexingSettings) sameLanguages(e IndexingSettings) bool {
 	})
 }
 
-// EvaluateFunc returns the value of a document's computed property, or undefined. It must depend only on the
-// document's text and be safe for concurrent use.
-type EvaluateFunc func(body []byte) jsondoc.Value
+// ComputedPropertyFunc returns the value of a document's computed property, or undefined. It must depend only
+// on the document's text and be safe for concurrent use.
+type ComputedPropertyFunc func(body []byte) jsondoc.Value
 
 // Indexer computes the index entries of documents by one definition, and the keys by which they are found.
 // It is immutable and safe for concurrent use. A nil Indexer indexes nothing.
@@ -74,14 +74,14 @@ type Indexer struct {
 // indexedComputedProperty is a computed property that is indexed, with the function that evaluates it.
 type indexedComputedProperty struct {
 	name     string
-	evaluate EvaluateFunc
+	evaluate ComputedPropertyFunc
 	included bool // an included path begins with it; otherwise it is in composite indexes only
 }
 
 // NewIndexer compiles a definition with a normalised policy. evaluate has the functions of computed
 // properties by their names; a computed property without a function is not indexed. The error is a
 // *PolicyError.
-func NewIndexer(d IndexingSettings, evaluate map[string]EvaluateFunc) (*Indexer, error) {
+func NewIndexer(d IndexingSettings, evaluate map[string]ComputedPropertyFunc) (*Indexer, error) {
 	m, err := Compile(d.Policy)
 	if err != nil {
 		return nil, err
@@ -108,7 +108,7 @@ func NewIndexer(d IndexingSettings, evaluate map[string]EvaluateFunc) (*Indexer,
 
 // includes reports whether an included path begins with the property name.
 func (x *Indexer) includes(name string) bool {
-	return slices.ContainsFunc(x.def.Policy.Included, func(s PathSpec) bool {
+	return slices.ContainsFunc(x.def.Policy.Included, func(s IncludedOrExcludedPath) bool {
 		p, err := ParsePattern(s.Path)
 		return err == nil && len(p.segments) > 0 && p.segments[0].Name == name
 	})

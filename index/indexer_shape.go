@@ -52,11 +52,11 @@ func (w *documentWalk) addShape() {
 		name = nameOf(w.extra[start:])
 	}
 	w.extra = w.extra[:start]
-	s := unfinishedEntry{start: len(w.keys), value: start, valueEnd: start}
+	s := indexEntryBeingBuilt{start: len(w.keys), value: start, valueEnd: start}
 	w.keys = append(append(w.keys, FamilyTerms, shapePosting), name[:]...)
 	s.end = len(w.keys)
 	at, _ := slices.BinarySearchFunc(w.spans, s,
-		func(a, b unfinishedEntry) int { return bytes.Compare(w.key(a), w.key(b)) })
+		func(a, b indexEntryBeingBuilt) int { return bytes.Compare(w.key(a), w.key(b)) })
 	w.spans = slices.Insert(w.spans, at, s)
 }
 

@@ -254,7 +254,7 @@ func (x *Indexer) Spatial(p Path) (box *SpatialIndexBoundingBox, ok bool) {
 
 // SpatialRange returns the interval [lo, hi) of the keys of geometries at path in a range of cells, one
 // of those that Geometry.QueryCells returns.
-func (x *Indexer) SpatialRange(p Path, r CellRange) (lo, hi []byte) {
+func (x *Indexer) SpatialRange(p Path, r SpatialCellRange) (lo, hi []byte) {
 	lo = AppendCell(p.appendKey(nil, kindSpatial), r.Low)
 	return lo, prefix.End(AppendCell(p.appendKey(nil, kindSpatial), r.High))
 }

@@ -61,7 +61,7 @@ func compile(t interface {
 		"SELECT VALUE LOWER(c.name) FROM c"},
 		{"twice", "SELECT VALUE c.n*2 FROM c"}},
 		Vectors: map[string]int{"/v": 3}}
-	x, err := NewIndexer(d, map[string]EvaluateFunc{"lower": lowerName})
+	x, err := NewIndexer(d, map[string]ComputedPropertyFunc{"lower": lowerName})
 	if err != nil {
 		t.Fatal(err)
 	}

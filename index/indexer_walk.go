@@ -43,15 +43,15 @@ type documentWalk struct {
 	steps  []byte // the text of the current path
 	depth  int    // number of steps in the current path
 	enters int    // number of arrays that the current path enters
-	spans  []unfinishedEntry
+	spans  []indexEntryBeingBuilt
 	wanted []jsondoc.Value // the values for the composite indexes
 
 	vectors []float32 // scratch
 }
 
-// unfinishedEntry is an index entry while its key and value are being written: their offsets in the buffers
-// keys and extra of the documentWalk.
-type unfinishedEntry struct {
+// indexEntryBeingBuilt is an index entry while its key and value are being written: their offsets in the
+// buffers keys and extra of the documentWalk.
+type indexEntryBeingBuilt struct {
 	start, end      int
 	value, valueEnd int
 	// length in bytes of the start of the key that consists of its family, its path and its kind; 0: the key
@@ -157,8 +157,8 @@ func (w *documentWalk) value(v jsondoc.Value, at PolicyMatcherPosition, more *in
 
 // open begins an index entry at the current path. kind is the kind of index: range, spatial, text, vector or
 // code (the quantized form of a vector). shut ends the entry.
-func (w *documentWalk) open(kind byte) unfinishedEntry {
-	s := unfinishedEntry{start: len(w.keys), value: len(w.extra), enters: w.enters > 0,
+func (w *documentWalk) open(kind byte) indexEntryBeingBuilt {
+	s := indexEntryBeingBuilt{start: len(w.keys), value: len(w.extra), enters: w.enters > 0,
 		rangeEntry: kind == kindRange}
 	w.keys = appendPath(append(w.keys, FamilyTerms), w.steps, s.enters, kind)
 	s.path = len(w.keys) - s.start
@@ -167,7 +167,7 @@ func (w *documentWalk) open(kind byte) unfinishedEntry {
 
 // shut ends the index entry that open has begun, and records the offsets of the entry's key and value in
 // the buffers.
-func (w *documentWalk) shut(s unfinishedEntry) {
+func (w *documentWalk) shut(s indexEntryBeingBuilt) {
 	s.end, s.valueEnd = len(w.keys), len(w.extra)
 	w.spans = append(w.spans, s)
 }
@@ -201,7 +201,7 @@ func (w *documentWalk) collect(p *indexPathNode, v jsondoc.Value) {
 func (w *documentWalk) composite() {
 	i := 0
 	for _, c := range w.x.composites {
-		s := unfinishedEntry{start: len(w.keys), value: len(w.extra)}
+		s := indexEntryBeingBuilt{start: len(w.keys), value: len(w.extra)}
 		w.keys = c.appendLead(w.keys)
 		for k := range c.Keys {
 			w.keys, _ = c.appendTo(w.keys, k, w.wanted[i])
@@ -211,13 +211,13 @@ func (w *documentWalk) composite() {
 	}
 }
 
-func (w *documentWalk) key(s unfinishedEntry) []byte { return w.keys[s.start:s.end] }
+func (w *documentWalk) key(s indexEntryBeingBuilt) []byte { return w.keys[s.start:s.end] }
 
 // sort sorts the entries and removes duplicates, which come from equal elements of an array.
 func (w *documentWalk) sort() {
-	slices.SortFunc(w.spans, func(a, b unfinishedEntry) int { return bytes.Compare(w.key(a), w.key(b)) })
+	slices.SortFunc(w.spans, func(a, b indexEntryBeingBuilt) int { return bytes.Compare(w.key(a), w.key(b)) })
 	w.spans = slices.CompactFunc(w.spans, func(a,
-		b unfinishedEntry) bool {
+		b indexEntryBeingBuilt) bool {
 		return bytes.Equal(w.key(a), w.key(b))
 	})
 }

@@ -23,7 +23,7 @@ func TestLookupBesideOlderIndexers(t *testing.T) {
 		"compositeIndexes":[[{"path":"/a"},{"path":"/c"}],[{"path":"/lower"},{"path":"/c"}]]}`)
 	other, err := NewIndexer(IndexingSettings{Policy: old.def.Policy,
 		Computed: []ComputedProperty{{"lower", "SELECT VALUE UPPER(c.name) FROM c"}}},
-		map[string]EvaluateFunc{
+		map[string]ComputedPropertyFunc{
 			"lower": lowerName})
 	if err != nil {
 		t.Fatal(err)

@@ -26,16 +26,16 @@ func (p *Policy) Normalize() {
 		p.Mode = Consistent
 	}
 	if p.Mode == None {
-		*p = Policy{Mode: None, Included: []PathSpec{}, Excluded: []PathSpec{}}
+		*p = Policy{Mode: None, Included: []IncludedOrExcludedPath{}, Excluded: []IncludedOrExcludedPath{}}
 		return
 	}
 	given := p.Included != nil
 	p.Included, p.Excluded = normalPaths(p.Included), normalPaths(p.Excluded)
 	if !given && !has(p.Excluded, rootPath) || len(p.Included)+len(p.Excluded) == 0 {
-		p.Included = append(p.Included, PathSpec{Path: rootPath})
+		p.Included = append(p.Included, IncludedOrExcludedPath{Path: rootPath})
 	}
 	if !has(p.Excluded, etagPath) && !has(p.Included, etagPath) {
-		p.Excluded = append(p.Excluded, PathSpec{Path: etagPath})
+		p.Excluded = append(p.Excluded, IncludedOrExcludedPath{Path: etagPath})
 	}
 	p.normalizeSpecial()
 }
@@ -68,8 +68,8 @@ func (p *Policy) normalizeSpecial() {
 
 // normalPaths returns a copy of the list, never nil, in which the path / is replaced by /* and the values
 // of the obsolete properties kind and dataType have the case that Azure uses ("Hash", "String").
-func normalPaths(list []PathSpec) []PathSpec {
-	list = append([]PathSpec{}, list...)
+func normalPaths(list []IncludedOrExcludedPath) []IncludedOrExcludedPath {
+	list = append([]IncludedOrExcludedPath{}, list...)
 	for i := range list {
 		if list[i].Path == "/" {
 			list[i].Path = rootPath
@@ -84,9 +84,9 @@ func normalPaths(list []PathSpec) []PathSpec {
 }
 
 // has reports whether a list contains a pattern, also if it is written differently.
-func has(list []PathSpec, pattern string) bool {
+func has(list []IncludedOrExcludedPath, pattern string) bool {
 	want, err := ParsePattern(pattern)
-	return err == nil && slices.ContainsFunc(list, func(s PathSpec) bool {
+	return err == nil && slices.ContainsFunc(list, func(s IncludedOrExcludedPath) bool {
 		p, err := ParsePattern(s.Path)
 		return err == nil && p.String() == want.String()
 	})

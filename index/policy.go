@@ -28,16 +28,16 @@ const (
 // normalises to Default.
 type Policy struct {
 	Mode      IndexingMode
-	Included  []PathSpec
-	Excluded  []PathSpec
+	Included  []IncludedOrExcludedPath
+	Excluded  []IncludedOrExcludedPath
 	Composite [][]CompositePathSpec
 	Spatial   []SpatialPath
 	Vector    []VectorPath
 	FullText  []FullTextPath
 }
 
-// PathSpec is an included or excluded path, the text of a PathPattern.
-type PathSpec struct {
+// IncludedOrExcludedPath is an included or excluded path, the text of a PathPattern.
+type IncludedOrExcludedPath struct {
 	Path    string                `json:"path"`
 	Indexes []LegacyIndexSettings `json:"indexes,omitempty"` // sent by old clients and returned only to them
 }
@@ -121,13 +121,13 @@ func Parse(raw []byte) (Policy, error) {
 type policyJSON struct {
 	Mode IndexingMode `json:"indexingMode"`
 	// determined by the mode: false for none, otherwise true; the value that a client sends is ignored
-	Automatic *bool                 `json:"automatic"`
-	Included  []PathSpec            `json:"includedPaths"`
-	Excluded  []PathSpec            `json:"excludedPaths"`
-	Composite [][]CompositePathSpec `json:"compositeIndexes,omitempty"`
-	Spatial   []SpatialPath         `json:"spatialIndexes,omitempty"`
-	Vector    []VectorPath          `json:"vectorIndexes,omitempty"`
-	FullText  []FullTextPath        `json:"fullTextIndexes,omitempty"`
+	Automatic *bool                    `json:"automatic"`
+	Included  []IncludedOrExcludedPath `json:"includedPaths"`
+	Excluded  []IncludedOrExcludedPath `json:"excludedPaths"`
+	Composite [][]CompositePathSpec    `json:"compositeIndexes,omitempty"`
+	Spatial   []SpatialPath            `json:"spatialIndexes,omitempty"`
+	Vector    []VectorPath             `json:"vectorIndexes,omitempty"`
+	FullText  []FullTextPath           `json:"fullTextIndexes,omitempty"`
 }
 
 // UnmarshalJSON parses a policy by the rules of Parse: see json.Unmarshaler. It leaves p unchanged if the
@@ -165,8 +165,8 @@ func (p Policy) IsZero() bool {
 
 // WithoutLegacy returns the policy without the legacy settings of its paths, which have no effect.
 func (p Policy) WithoutLegacy() Policy {
-	for _, list := range []*[]PathSpec{&p.Included, &p.Excluded} {
-		if slices.ContainsFunc(*list, func(s PathSpec) bool { return s.Indexes != nil }) {
+	for _, list := range []*[]IncludedOrExcludedPath{&p.Included, &p.Excluded} {
+		if slices.ContainsFunc(*list, func(s IncludedOrExcludedPath) bool { return s.Indexes != nil }) {
 			*list = slices.Clone(*list)
 			for i := range *list {
 				(*list)[i].Indexes = nil

@@ -11,18 +11,18 @@ type PolicyMatcher struct {
 	root *patternNode
 }
 
-// inclusion is the decision of a pattern: whether values are included in the index or excluded from it.
-type inclusion uint8
+// pathInclusion is the decision of a pattern: whether values are included in the index or excluded from it.
+type pathInclusion uint8
 
 const (
-	unspecified inclusion = iota
+	unspecified pathInclusion = iota
 	included
 	excluded
 )
 
 // patternNode is a node of a PolicyMatcher, the tree of the paths in an indexing policy.
 type patternNode struct {
-	exact, below inclusion
+	exact, below pathInclusion
 	hasIncluded  bool // a pattern that ends here or below includes something
 	names        map[string]*patternNode
 	element      *patternNode
@@ -37,8 +37,8 @@ func Compile(p Policy) (*PolicyMatcher, error) {
 	}
 	for _, list := range []struct {
 		at    string
-		paths []PathSpec
-		says  inclusion
+		paths []IncludedOrExcludedPath
+		says  pathInclusion
 	}{{"includedPaths", p.Included, included}, {"excludedPaths", p.Excluded, excluded}} {
 		for i, spec := range list.paths {
 			pattern, err := ParsePattern(spec.Path)
@@ -56,7 +56,7 @@ func Compile(p Policy) (*PolicyMatcher, error) {
 
 // add records whether a pattern includes or excludes the paths that it matches. It returns false if the
 // opposite has already been recorded for the same pattern.
-func (n *patternNode) add(p PathPattern, says inclusion) bool {
+func (n *patternNode) add(p PathPattern, says pathInclusion) bool {
 	for _, s := range p.segments {
 		n.hasIncluded = n.hasIncluded || says == included
 		n = n.grow(s)

@@ -79,7 +79,7 @@ func TestPathPrecedence(t *testing.T) {
 // precise one decides. Tests compare a PolicyMatcher with it.
 func plainIndexed(p Policy, path []PathSegment) bool {
 	best, says := -1, false
-	weigh := func(list []PathSpec, verdict bool) {
+	weigh := func(list []IncludedOrExcludedPath, verdict bool) {
 		for _, spec := range list {
 			pattern, err := ParsePattern(spec.Path)
 			if err != nil || !pattern.Matches(path...) {
@@ -102,12 +102,12 @@ func plainIndexed(p Policy, path []PathSegment) bool {
 func TestPathMatcher(t *testing.T) {
 	segment := rapid.SampledFrom([]PathSegment{{Name: "a"}, {Name: "b"}, {Name: "c/d"}, {Element: true}})
 	place := rapid.SliceOfN(segment, 0, 4)
-	pattern := rapid.Custom(func(t *rapid.T) PathSpec {
+	pattern := rapid.Custom(func(t *rapid.T) IncludedOrExcludedPath {
 		p := PathPattern{segments: place.Draw(t, "segments"), subtree: rapid.Bool().Draw(t, "subtree")}
 		if len(p.segments) == 0 {
 			p.subtree = true
 		}
-		return PathSpec{Path: p.String()}
+		return IncludedOrExcludedPath{Path: p.String()}
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		p := Policy{
@@ -142,8 +142,8 @@ func TestPathMatcher(t *testing.T) {
 func TestNormalizeKeepsInputSlices(t *testing.T) {
 	composite := []CompositePathSpec{{Path: "/a"}, {Path: "/b"}}
 	p := Policy{
-		Included:  []PathSpec{{Path: "/"}},
-		Excluded:  make([]PathSpec, 0, 4),
+		Included:  []IncludedOrExcludedPath{{Path: "/"}},
+		Excluded:  make([]IncludedOrExcludedPath, 0, 4),
 		Composite: [][]CompositePathSpec{composite},
 		Spatial:   []SpatialPath{{Path: "/l/*", Types: []string{"Point"}}},
 		Vector:    []VectorPath{{Path: "/v", Type: "FLAT"}},
@@ -169,7 +169,7 @@ func TestZeroPolicyIsDefault(t *testing.T) {
 	if err := Default().Validate(PolicyValidationContext{}); err != nil {
 		t.Error(err)
 	}
-	if (&Policy{Included: []PathSpec{{Path: "nonsense"}}}).Indexed(PathSegment{Name: "a"}) {
+	if (&Policy{Included: []IncludedOrExcludedPath{{Path: "nonsense"}}}).Indexed(PathSegment{Name: "a"}) {
 		t.Error("a policy that is not valid indexes something")
 	}
 }

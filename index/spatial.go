@@ -38,12 +38,12 @@ type Geometry struct {
 
 // polygon is the inside of a ring without its holes.
 type polygon struct {
-	outer *ring
-	holes []*ring
+	outer *linearRing
+	holes []*linearRing
 }
 
-// ring is a closed path and the region inside it.
-type ring struct {
+// linearRing is a closed path and the region inside it.
+type linearRing struct {
 	*polyline
 	loop *s2.Loop // nil in the plane
 }
@@ -69,14 +69,14 @@ func ParseGeometry(v jsondoc.Value, planar bool) (*Geometry, error) {
 
 // ParseGeometryFor parses a geometry like ParseGeometry, for a caller that limits work: spend is called with
 // the work of parsing and of all later operations on the geometry.
-func ParseGeometryFor(v jsondoc.Value, planar bool, spend SpendWorkFunc) (*Geometry, error) {
+func ParseGeometryFor(v jsondoc.Value, planar bool, spend WorkBudgetFunc) (*Geometry, error) {
 	return geoParser{planar: planar, spend: spend}.geometry(v)
 }
 
 // geoParser parses coordinates.
 type geoParser struct {
 	planar bool
-	spend  SpendWorkFunc
+	spend  WorkBudgetFunc
 	count  int // positions so far, including repeated ones
 }
 
@@ -260,8 +260,8 @@ func (p *geoParser) positions(v jsondoc.Value) ([]s2.Point, error) {
 	return points, err
 }
 
-// ring parses the positions of a closed ring. number is the number of the ring in its polygon, from 1.
-func (p *geoParser) ring(number int, v jsondoc.Value) (*ring, error) {
+// linearRing parses the positions of a closed ring. number is the number of the ring in its polygon, from 1.
+func (p *geoParser) ring(number int, v jsondoc.Value) (*linearRing, error) {
 	before := p.count
 	points, err := p.positions(v)
 	if err != nil {
@@ -279,7 +279,7 @@ func (p *geoParser) ring(number int, v jsondoc.Value) (*ring, error) {
 	case n < 4:
 		return nil, invalid("Not valid because of two overlapping edges in ring (%d) of a polygon.", number)
 	}
-	r := &ring{polyline: newPath(points, p.planar, p.spend)}
+	r := &linearRing{polyline: newPath(points, p.planar, p.spend)}
 	if !p.planar {
 		r.loop = s2.LoopFromPoints(slices.Clone(points[:len(points)-1]))
 	}

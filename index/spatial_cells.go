@@ -45,8 +45,8 @@ const (
 	levelStep     = 2 // the levels of index cells are multiples of levelStep
 )
 
-// CellRange is an interval of cell numbers, including both ends.
-type CellRange struct{ Low, High uint64 }
+// SpatialCellRange is an interval of cell numbers, including both ends.
+type SpatialCellRange struct{ Low, High uint64 }
 
 // AppendCell appends the eight bytes of a cell's number, which sort like the numbers.
 func AppendCell(dst []byte, cell uint64) []byte { return binary.BigEndian.AppendUint64(dst, cell) }
@@ -70,7 +70,7 @@ func (g *Geometry) Cells(box *SpatialIndexBoundingBox) []uint64 {
 // metres on the globe and in the coordinates' unit in the plane. With distance 0 these are the geometries
 // that meet g. The ranges are ascending and do not overlap. Each such geometry has at least one of its
 // Cells in one of the ranges.
-func (g *Geometry) QueryCells(box *SpatialIndexBoundingBox, distance float64) []CellRange {
+func (g *Geometry) QueryCells(box *SpatialIndexBoundingBox, distance float64) []SpatialCellRange {
 	c := cellCoverer{g: g, box: box, reach: 2 * touch}
 	if g.planar {
 		c.reach += distance
@@ -80,17 +80,17 @@ func (g *Geometry) QueryCells(box *SpatialIndexBoundingBox, distance float64) []
 		c.reach += distance / (polar * polar / equatorial) * (1 + 1e-7)
 	}
 	ancestors := map[s2.CellID]bool{}
-	var ranges []CellRange
+	var ranges []SpatialCellRange
 	for _, cell := range c.cover(maxQueryCells, 1) {
-		ranges = append(ranges, CellRange{uint64(cell.RangeMin()), uint64(cell.RangeMax())})
+		ranges = append(ranges, SpatialCellRange{uint64(cell.RangeMin()), uint64(cell.RangeMax())})
 		for level := 0; level < cell.Level(); level += levelStep {
 			ancestors[cell.Parent(level)] = true
 		}
 	}
 	for cell := range ancestors {
-		ranges = append(ranges, CellRange{uint64(cell), uint64(cell)})
+		ranges = append(ranges, SpatialCellRange{uint64(cell), uint64(cell)})
 	}
-	slices.SortFunc(ranges, func(a, b CellRange) int {
+	slices.SortFunc(ranges, func(a, b SpatialCellRange) int {
 		if a.Low < b.Low {
 			return -1
 		}
@@ -101,8 +101,8 @@ func (g *Geometry) QueryCells(box *SpatialIndexBoundingBox, distance float64) []
 
 // merge joins ranges that overlap or are adjacent. The ranges are sorted. Two ranges are adjacent if the
 // second begins at most 2 above the end of the first: the number between them is then no leaf cell.
-func merge(ranges []CellRange) []CellRange {
-	var merged []CellRange
+func merge(ranges []SpatialCellRange) []SpatialCellRange {
+	var merged []SpatialCellRange
 	for _, r := range ranges {
 		if n := len(merged); n > 0 && r.Low <= merged[n-1].High+2 {
 			merged[n-1].High = max(merged[n-1].High, r.High)

@@ -122,7 +122,7 @@ func (r *polyline) touches(planar bool, p s2.Point) bool {
 }
 
 // contains reports whether p lies inside the ring. For a point on the ring the result may be either.
-func (r *ring) contains(p s2.Point) bool {
+func (r *linearRing) contains(p s2.Point) bool {
 	if r.loop != nil {
 		return r.loop.ContainsPoint(p)
 	}

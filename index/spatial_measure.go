@@ -140,7 +140,7 @@ func (g *Geometry) Area() float64 {
 	return max(total, 0)
 }
 
-func planarArea(r *ring) float64 {
+func planarArea(r *linearRing) float64 {
 	twice, first := 0.0, r.points[0]
 	for i := range r.edges() {
 		a, b := r.edge(i)

@@ -16,17 +16,17 @@ import (
 type polyline struct {
 	points []s2.Point
 	boxes  []boundingBox3D
-	spend  SpendWorkFunc
+	spend  WorkBudgetFunc
 }
 
-// SpendWorkFunc is called before work is done; n is the amount of work, about one unit per byte. If it
+// WorkBudgetFunc is called before work is done; n is the amount of work, about one unit per byte. If it
 // returns false, the result is no longer needed: the computation ends soon with an arbitrary result. A nil
-// SpendWorkFunc allows any work.
-type SpendWorkFunc func(n int) bool
+// WorkBudgetFunc allows any work.
+type WorkBudgetFunc func(n int) bool
 
-func (s SpendWorkFunc) on(n int) bool { return s == nil || s(n) }
+func (s WorkBudgetFunc) on(n int) bool { return s == nil || s(n) }
 
-// pairWork is the work of comparing the edges of two chunks, in units of SpendWorkFunc.
+// pairWork is the work of comparing the edges of two chunks, in units of WorkBudgetFunc.
 const pairWork = 16 * chunk * chunk
 
 // chunk is the number of consecutive edges of a path that have one bounding box in common.
@@ -35,7 +35,7 @@ const chunk = 16
 // boundingBox3D is a three-dimensional bounding box: an interval in each dimension.
 type boundingBox3D struct{ low, high r3.Vector }
 
-func newPath(points []s2.Point, planar bool, spend SpendWorkFunc) *polyline {
+func newPath(points []s2.Point, planar bool, spend WorkBudgetFunc) *polyline {
 	p := &polyline{points: points, spend: spend}
 	for from := 0; from < p.edges(); from += chunk {
 		b := boundingBox3D{points[from].Vector, points[from].Vector}

@@ -70,7 +70,7 @@ func (g *polygon) coversPolygon(planar bool, part polygon) bool {
 		!g.covers(planar, middle) {
 		return false
 	}
-	for _, h := range append([]*ring{g.outer}, g.holes...) {
+	for _, h := range append([]*linearRing{g.outer}, g.holes...) {
 		if middle, ok := h.interiorPoint(planar); h != g.outer && ok && part.inside(planar, middle) {
 			return false
 		}
@@ -102,7 +102,7 @@ func (g *Geometry) isEndOf(o *Geometry) bool {
 // interiorPoint returns a point inside the ring. It tries a point in the triangle of each corner with its two
 // neighbours: one of these triangles lies inside the ring. ok may be false if the ring crosses itself or
 // has no inside.
-func (r *ring) interiorPoint(planar bool) (p s2.Point, ok bool) {
+func (r *linearRing) interiorPoint(planar bool) (p s2.Point, ok bool) {
 	for i := range r.edges() {
 		u, v := r.edge(i)
 		_, w := r.edge((i + 1) % r.edges())

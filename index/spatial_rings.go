@@ -35,7 +35,7 @@ func (g *Geometry) checkRings() error {
 	return nil
 }
 
-func (g *polygon) rings() []*ring { return append([]*ring{g.outer}, g.holes...) }
+func (g *polygon) rings() []*linearRing { return append([]*linearRing{g.outer}, g.holes...) }
 
 // check checks the rings of one polygon: no ring may cross itself or another, and no ring may lie to the
 // right of another.
@@ -65,7 +65,7 @@ func (g *polygon) check() error {
 }
 
 // holdsPartOf reports whether any position of a ring lies inside the polygon.
-func (g *polygon) holdsPartOf(r *ring) bool {
+func (g *polygon) holdsPartOf(r *linearRing) bool {
 	p, ok := pointOff(r.polyline, g.outer.polyline)
 	return ok && g.inside(false, p)
 }

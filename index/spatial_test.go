@@ -339,9 +339,9 @@ func TestSpatialRelationsInPlane(t *testing.T) {
 	}
 }
 
-func found(cells []uint64, ranges []CellRange) bool {
+func found(cells []uint64, ranges []SpatialCellRange) bool {
 	return slices.ContainsFunc(cells, func(c uint64) bool {
-		return slices.ContainsFunc(ranges, func(r CellRange) bool { return r.Low <= c && c <= r.High })
+		return slices.ContainsFunc(ranges, func(r SpatialCellRange) bool { return r.Low <= c && c <= r.High })
 	})
 }
 
@@ -393,7 +393,7 @@ func TestCells(t *testing.T) {
 	}
 }
 
-func ordered(ranges []CellRange) bool {
+func ordered(ranges []SpatialCellRange) bool {
 	for i, r := range ranges {
 		if r.Low > r.High || i > 0 && r.Low <= ranges[i-1].High {
 			return false

@@ -19,11 +19,11 @@ const (
 // may have the same values for all paths of a constraint. They are immutable. The zero UniqueKeyConstraints
 // has no constraints and stands for a missing policy.
 type UniqueKeyConstraints struct {
-	keys []uniqueKey // nil: no policy; empty: an empty list, which clients read back
+	keys []uniqueKeyConstraint // nil: no policy; empty: an empty list, which clients read back
 }
 
-// uniqueKey is one constraint: its paths as the client sent them, and parsed.
-type uniqueKey struct {
+// uniqueKeyConstraint is one constraint: its paths as the client sent them, and parsed.
+type uniqueKeyConstraint struct {
 	texts []string // as sent, which clients read back
 	paths []jsondoc.Path
 }
@@ -36,9 +36,9 @@ func NewUniqueKeys(constraints ...[]string) (UniqueKeyConstraints, error) {
 		return UniqueKeyConstraints{}, refuse(fmt.Sprintf("A container may have at most %d unique keys, not %d.",
 			maxUniqueKeys, len(constraints)), "uniqueKeys")
 	}
-	u := UniqueKeyConstraints{keys: []uniqueKey{}}
+	u := UniqueKeyConstraints{keys: []uniqueKeyConstraint{}}
 	for i, texts := range constraints {
-		key, err := newUniqueKey(texts)
+		key, err := newUniqueKeyConstraint(texts)
 		if err != nil {
 			return UniqueKeyConstraints{}, at(err, "uniqueKeys[%d].paths", i)
 		}
@@ -47,20 +47,20 @@ func NewUniqueKeys(constraints ...[]string) (UniqueKeyConstraints, error) {
 	return u, nil
 }
 
-func newUniqueKey(texts []string) (uniqueKey, error) {
+func newUniqueKeyConstraint(texts []string) (uniqueKeyConstraint, error) {
 	if len(texts) < 1 || len(texts) > maxUniqueKeyPaths {
-		return uniqueKey{}, &PolicyError{
+		return uniqueKeyConstraint{}, &PolicyError{
 			Reason: fmt.Sprintf("A unique key must have 1 to %d paths; this one has %d.",
 				maxUniqueKeyPaths, len(texts))}
 	}
-	key := uniqueKey{texts: slices.Clone(texts)}
+	key := uniqueKeyConstraint{texts: slices.Clone(texts)}
 	for _, text := range texts {
 		path, err := jsondoc.ParsePath(text)
 		if err != nil {
-			return uniqueKey{}, badPath(text, 0, err)
+			return uniqueKeyConstraint{}, badPath(text, 0, err)
 		}
 		if slices.ContainsFunc(key.paths, func(p jsondoc.Path) bool { return p.String() == path.String() }) {
-			return uniqueKey{}, &PolicyError{
+			return uniqueKeyConstraint{}, &PolicyError{
 				Reason: fmt.Sprintf("The unique key path '%s' was specified more than once.", text)}
 		}
 		key.paths = append(key.paths, path)
@@ -73,7 +73,7 @@ type uniqueKeysJSON struct {
 	UniqueKeys []uniqueKeyJSON `json:"uniqueKeys"`
 }
 
-// uniqueKeyJSON is the JSON form of a uniqueKey.
+// uniqueKeyJSON is the JSON form of a uniqueKeyConstraint.
 type uniqueKeyJSON struct {
 	Paths []string `json:"paths"`
 }
@@ -127,7 +127,7 @@ func (u UniqueKeyConstraints) Len() int { return len(u.keys) }
 // Equal reports whether both have the same constraints over the same paths, in the same order. A missing
 // policy equals an empty list.
 func (u UniqueKeyConstraints) Equal(v UniqueKeyConstraints) bool {
-	return slices.EqualFunc(u.keys, v.keys, func(a, b uniqueKey) bool {
+	return slices.EqualFunc(u.keys, v.keys, func(a, b uniqueKeyConstraint) bool {
 		return slices.EqualFunc(a.paths, b.paths,
 			func(p, q jsondoc.Path) bool { return p.String() == q.String() })
 	})

@@ -81,7 +81,7 @@ func legacyKinds() []string { return []string{"Range", "Hash", "Spatial"} }
 func legacyTypes() []string { return append([]string{"String", "Number"}, spatialTypes()...) }
 
 // validateLegacy checks the settings that old clients send with paths.
-func validateLegacy(list []PathSpec, name string) error {
+func validateLegacy(list []IncludedOrExcludedPath, name string) error {
 	kinds, types := legacyKinds(), legacyTypes()
 	for i, path := range list {
 		for j, x := range path.Indexes {

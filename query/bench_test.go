@@ -27,7 +27,7 @@ func benchBodies(n int) [][]byte {
 	return bodies
 }
 
-func benchSource(b *testing.B, n int) ([]source.Source, *index.Indexer) {
+func benchSource(b *testing.B, n int) ([]source.DocumentSource, *index.Indexer) {
 	b.Helper()
 	x, err := index.NewIndexer(index.IndexingSettings{Policy: index.Default()}, nil)
 	if err != nil {

@@ -44,7 +44,7 @@ type queryCase struct {
 	}
 }
 
-type dataset struct {
+type testDataset struct {
 	Docs           []json.RawMessage
 	PartitionKey   string
 	IndexingPolicy json.RawMessage
@@ -69,9 +69,9 @@ func (c *queryCase) params() []bind.Parameter {
 	return list
 }
 
-// caseRunVariant is a way to run each case, by its index, number of partition ranges and page size. The
+// queryCaseRunSettings is a way to run each case, by its index, number of partition ranges and page size. The
 // result must be the same for all variants.
-type caseRunVariant struct {
+type queryCaseRunSettings struct {
 	name    string
 	policy  func(own index.Policy) index.Policy
 	lenient bool
@@ -79,7 +79,7 @@ type caseRunVariant struct {
 	page    int
 }
 
-func variants() []caseRunVariant {
+func variants() []queryCaseRunSettings {
 	own := func(p index.Policy) index.Policy { return p }
 	none := func(index.Policy) index.Policy { return mustPolicy(`{"indexingMode":"none","automatic":false}`) }
 	excluded := func(index.Policy) index.Policy {
@@ -92,16 +92,18 @@ func variants() []caseRunVariant {
 		q.Composite = append(q.Composite, p.Composite...)
 		return q
 	}
-	var list []caseRunVariant
+	var list []queryCaseRunSettings
 	for _, page := range []int{0, 1, 2} {
 		for _, sources := range []int{1, 3} {
 			list = append(list,
-				caseRunVariant{"own", own, false, sources, page}, caseRunVariant{"lenient", own, true,
+				queryCaseRunSettings{"own", own, false, sources, page}, queryCaseRunSettings{"lenient", own,
+					true,
 					sources, page},
-				caseRunVariant{"none", none, true, sources, page}, caseRunVariant{"excluded", excluded,
+				queryCaseRunSettings{"none", none, true, sources, page}, queryCaseRunSettings{"excluded",
+					excluded,
 					true, sources,
 					page},
-				caseRunVariant{"composite", composite, true, sources, page})
+				queryCaseRunSettings{"composite", composite, true, sources, page})
 		}
 	}
 	return list
@@ -121,7 +123,7 @@ func TestCases(t *testing.T) {
 	racetest.Sequential(t)
 	var cases []queryCase
 	readJSON(t, "testdata/query-cases.json", &cases)
-	var sets map[string]dataset
+	var sets map[string]testDataset
 	readJSON(t, "testdata/query-datasets.json", &sets)
 	for _, v := range variants() {
 		t.Run(fmt.Sprintf("%s/%d/%d", v.name, v.sources, v.page), func(t *testing.T) {
@@ -142,7 +144,7 @@ func TestCases(t *testing.T) {
 	}
 }
 
-func (c *queryCase) run(t *testing.T, v caseRunVariant, sets map[string]dataset) error {
+func (c *queryCase) run(t *testing.T, v queryCaseRunSettings, sets map[string]testDataset) error {
 	set := sets[strings.Trim(string(c.Docs), `"`)]
 	if c.Docs[0] == '[' {
 		if err := json.Unmarshal(c.Docs, &set.Docs); err != nil {
@@ -165,7 +167,7 @@ func (c *queryCase) run(t *testing.T, v caseRunVariant, sets map[string]dataset)
 	got, err := runAll(c.Query, c.params(), bind.ContainerInfo{Index: x, Lenient: v.lenient}, sources,
 		exec.RunOptions{MaxItems: v.page})
 	for _, s := range sources {
-		if n := s.(*memorySource).opened; n != 0 {
+		if n := s.(*fakePartitionRangeSource).opened; n != 0 {
 			t.Errorf("%s: %d iterators were left open", c.ID, n)
 		}
 	}
@@ -179,7 +181,7 @@ func (c *queryCase) run(t *testing.T, v caseRunVariant, sets map[string]dataset)
 }
 
 // runAll prepares a query, runs it page by page and returns the rows of all pages.
-func runAll(text string, params []bind.Parameter, info bind.ContainerInfo, sources []source.Source,
+func runAll(text string, params []bind.Parameter, info bind.ContainerInfo, sources []source.DocumentSource,
 	o exec.RunOptions) ([]jsondoc.Value, error) {
 	p, err := Prepare(text, params, info)
 	if err != nil {
@@ -190,7 +192,7 @@ func runAll(text string, params []bind.Parameter, info bind.ContainerInfo, sourc
 
 // runPlan runs a plan page by page and returns the rows of all pages. It checks that no page has more rows
 // than requested and that only the last one may be empty.
-func runPlan(p *Plan, sources []source.Source, o exec.RunOptions) ([]jsondoc.Value, error) {
+func runPlan(p *Plan, sources []source.DocumentSource, o exec.RunOptions) ([]jsondoc.Value, error) {
 	var rows []jsondoc.Value
 	env := eval.Env{Now: time.Unix(1_780_000_000, 0).UTC(), Random: func() float64 { return 0.5 }}
 	for n := 0; ; n++ {

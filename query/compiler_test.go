@@ -76,7 +76,10 @@ func TestCompiler(t *testing.T) {
 			if got == want {
 				continue
 			}
-			j := slices.IndexFunc(known, func(d knownDifference) bool { return d.explains(texts[i], want) })
+			j := slices.IndexFunc(known, func(d knownCosmosDifference) bool {
+				return d.explains(texts[i],
+					want)
+			})
 			if j < 0 {
 				t.Errorf("%s\ngot  %s\nwant %s", texts[i], got, want)
 				continue
@@ -91,18 +94,18 @@ func TestCompiler(t *testing.T) {
 	})
 }
 
-// knownDifference describes queries for which this package is known to answer differently than Cosmos DB's
-// query compiler: the text that the query contains, the text that the compiler's answer contains (after
+// knownCosmosDifference describes queries for which this package is known to answer differently than Cosmos
+// DB's query compiler: the text that the query contains, the text that the compiler's answer contains (after
 // "=": the whole answer), and the reason.
-type knownDifference struct{ query, answer, reason string }
+type knownCosmosDifference struct{ query, answer, reason string }
 
-func (d *knownDifference) explains(query, answer string) bool {
+func (d *knownCosmosDifference) explains(query, answer string) bool {
 	whole, equal := strings.CutPrefix(d.answer, "=")
 	return strings.Contains(strings.ToLower(query), strings.ToLower(d.query)) &&
 		(equal && answer == whole || !equal && strings.Contains(answer, d.answer))
 }
 
-func knownDifferences(t *testing.T) (list []knownDifference) {
+func knownDifferences(t *testing.T) (list []knownCosmosDifference) {
 	raw, err := os.ReadFile("testdata/compiler-differences.txt")
 	if err != nil {
 		t.Fatal(err)
@@ -115,7 +118,8 @@ func knownDifferences(t *testing.T) (list []knownDifference) {
 		if len(part) != 3 {
 			t.Fatalf("%q is not: part of the query | part of the answer | reason", line)
 		}
-		list = append(list, knownDifference{strings.Trim(part[0], " "), strings.Trim(part[1], " "), part[2]})
+		list = append(list, knownCosmosDifference{strings.Trim(part[0], " "), strings.Trim(part[1], " "),
+			part[2]})
 	}
 	return list
 }

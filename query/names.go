@@ -40,13 +40,13 @@ type (
 	SeekableIndexEntryIterator  = source.SeekableIndexEntryIterator
 	DocumentsWithoutPathLister  = source.DocumentsWithoutPathLister
 	SkippedRIDReporter          = source.SkippedRIDReporter
-	DocumentSource              = source.Source
+	DocumentSource              = source.DocumentSource
 	IndexEntryIterator          = source.IndexEntryIterator
-	EntryReader                 = source.IndexEntryReader
-	StateVersionReporter        = source.StateVersionReporter
+	IndexEntryReader            = source.IndexEntryReader
+	DocumentSetVersionReporter  = source.DocumentSetVersionReporter
 
-	EntryCounter    = source.IndexEntryCounter
-	InsertEstimator = source.InsertEstimator
+	IndexEntryCounter    = source.IndexEntryCounter
+	InsertCountEstimator = source.InsertCountEstimator
 )
 
 // The error of a regular expression that exceeds its time limit.
@@ -62,8 +62,8 @@ const (
 // The position of a query that reads several sources one after the other, and the span of partition keys of
 // a source.
 type (
-	SourceWalkProgress = cursor.SourceWalkProgress
-	SourceKeyRange     = cursor.SourceKeyRange
+	MultiSourceReadProgress = cursor.MultiSourceReadProgress
+	SourceKeyRange          = cursor.SourceKeyRange
 )
 
 // What Prepare needs besides the text of the query.
@@ -76,8 +76,8 @@ type (
 // What a run of a query needs from its caller (clock, limits, functions), and a value that ORDER BY sorts
 // by.
 type (
-	Env        = eval.Env
-	OrderValue = eval.OrderValue
+	Env          = eval.Env
+	OrderByValue = eval.OrderByValue
 )
 
 // Which indexes a query uses, and which would be useful.
@@ -94,7 +94,7 @@ type (
 	OrderByStartPosition = exec.OrderByStartPosition
 	RunOptions           = exec.RunOptions
 	Stats                = exec.Stats
-	UnstoredJSONObject   = exec.UnstoredJSONObject
+	UnstoredInputObject  = exec.UnstoredInputObject
 )
 
 const (

@@ -191,13 +191,14 @@ func randomTuning(r *rand.Rand) *exec.AccessPathLimits {
 
 // buried wraps sources so that the documents in dead count as expired, and those in outside as not
 // belonging to the partition that is queried. All of them keep their index entries.
-func buried(sources []source.Source, dead, outside map[uint64]bool) []source.Source {
+func buried(sources []source.DocumentSource, dead, outside map[uint64]bool) []source.DocumentSource {
 	gone := maps.Clone(dead)
 	for rid := range outside {
 		gone[rid] = true
 	}
 	for i, src := range sources {
-		sources[i] = &mostlyExpiredSource{memorySource: src.(*memorySource), dead: gone, outside: outside}
+		sources[i] = &mostlyExpiredSource{fakePartitionRangeSource: src.(*fakePartitionRangeSource),
+			dead: gone, outside: outside}
 	}
 	return sources
 }
@@ -239,7 +240,8 @@ func IndexesChangeNothing(t *testing.T, first uint64) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			sources := map[int][]source.Source{1: buried(newPageStateStore(t, x, bodies, 1), dead, outside),
+			sources := map[int][]source.DocumentSource{1: buried(newPageStateStore(t, x, bodies, 1), dead,
+				outside),
 				3: buried(newPageStateStore(t, x, bodies, 3), dead, outside)}
 			for range 40 {
 				text := randomQuery(r)

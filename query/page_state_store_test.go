@@ -14,13 +14,13 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// memorySource is a Source, the data of a partition range, whose documents and index entries are slices in
-// memory.
-type memorySource struct {
-	docs    []*memoryDocument // by rid
-	entries []memoryEntry     // by key and rid
-	opened  int               // iterators that are not closed
-	version string            // empty: it changes all the time
+// fakePartitionRangeSource is a Source, the data of a partition range, whose documents and index entries are
+// slices in memory.
+type fakePartitionRangeSource struct {
+	docs    []*memoryDocument    // by rid
+	entries []inMemoryIndexEntry // by key and rid
+	opened  int                  // iterators that are not closed
+	version string               // empty: it changes all the time
 }
 
 type memoryDocument struct {
@@ -28,7 +28,7 @@ type memoryDocument struct {
 	body []byte
 }
 
-type memoryEntry struct {
+type inMemoryIndexEntry struct {
 	key, value []byte
 	rid        uint64
 }
@@ -45,11 +45,11 @@ func (d *memoryDocument) System() jsondoc.SystemProperties {
 // newPageStateStore returns the given number of in-memory sources, over which the documents in bodies are
 // distributed in consecutive runs. x computes the index entries (nil: no index). The rids of the documents
 // rise in the order of bodies, from 1.
-func newPageStateStore(t testing.TB, x *index.Indexer, bodies [][]byte, sources int) []source.Source {
+func newPageStateStore(t testing.TB, x *index.Indexer, bodies [][]byte, sources int) []source.DocumentSource {
 	t.Helper()
-	list := make([]*memorySource, sources)
+	list := make([]*fakePartitionRangeSource, sources)
 	for i := range list {
-		list[i] = &memorySource{}
+		list[i] = &fakePartitionRangeSource{}
 	}
 	// in runs, so that the order of the whole is that of the documents
 	per := (len(bodies) + sources - 1) / sources
@@ -60,7 +60,7 @@ func newPageStateStore(t testing.TB, x *index.Indexer, bodies [][]byte, sources 
 		}
 		list[i/per].add(x, &memoryDocument{uint64(i + 1), parsed.Body})
 	}
-	result := make([]source.Source, sources)
+	result := make([]source.DocumentSource, sources)
 	for i, m := range list {
 		sort.Slice(m.entries, func(a, b int) bool { return m.entries[a].full() < m.entries[b].full() })
 		result[i] = m
@@ -68,59 +68,59 @@ func newPageStateStore(t testing.TB, x *index.Indexer, bodies [][]byte, sources 
 	return result
 }
 
-func (m *memorySource) add(x *index.Indexer, d *memoryDocument) {
+func (m *fakePartitionRangeSource) add(x *index.Indexer, d *memoryDocument) {
 	m.docs = append(m.docs, d)
 	for _, e := range x.Entries(nil, d.body, d.System().TS) {
-		m.entries = append(m.entries, memoryEntry{e.Key, e.Value, d.rid})
+		m.entries = append(m.entries, inMemoryIndexEntry{e.Key, e.Value, d.rid})
 	}
 }
 
-func (e *memoryEntry) full() string {
+func (e *inMemoryIndexEntry) full() string {
 	return string(binary.BigEndian.AppendUint64(bytes.Clone(e.key), e.rid))
 }
 
-func (m *memorySource) Scan(after uint64) source.DocumentIterator {
+func (m *fakePartitionRangeSource) Scan(after uint64) source.DocumentIterator {
 	m.opened++
-	return &memoryScan{m: m, at: m.find(after+1) - 1}
+	return &memoryDocumentIterator{m: m, at: m.find(after+1) - 1}
 }
 
-func (m *memorySource) find(rid uint64) int {
+func (m *fakePartitionRangeSource) find(rid uint64) int {
 	i, _ := slices.BinarySearchFunc(m.docs, rid,
 		func(d *memoryDocument, rid uint64) int { return int(d.rid) - int(rid) })
 	return i
 }
 
-type memoryScan struct {
-	m  *memorySource
+type memoryDocumentIterator struct {
+	m  *fakePartitionRangeSource
 	at int
 }
 
-func (s *memoryScan) Next() bool                { s.at++; return s.at < len(s.m.docs) }
-func (s *memoryScan) Document() source.Document { return s.m.docs[s.at] }
-func (s *memoryScan) Err() error                { return nil }
-func (s *memoryScan) Close() error              { s.m.opened--; return nil }
+func (s *memoryDocumentIterator) Next() bool                { s.at++; return s.at < len(s.m.docs) }
+func (s *memoryDocumentIterator) Document() source.Document { return s.m.docs[s.at] }
+func (s *memoryDocumentIterator) Err() error                { return nil }
+func (s *memoryDocumentIterator) Close() error              { s.m.opened--; return nil }
 
-func (m *memorySource) Fetch(rid uint64) (source.Document, bool, error) {
+func (m *fakePartitionRangeSource) Fetch(rid uint64) (source.Document, bool, error) {
 	if i := m.find(rid); i < len(m.docs) && m.docs[i].rid == rid {
 		return m.docs[i], true, nil
 	}
 	return nil, false, nil
 }
 
-// memoryPostings is a posting list in memory.
-type memoryPostings struct {
+// inMemoryPostingIterator is a posting list in memory.
+type inMemoryPostingIterator struct {
 	exec.SortedRIDListIterator
-	m *memorySource
+	m *fakePartitionRangeSource
 }
 
-func (r *memoryPostings) Close() error { r.m.opened--; return nil }
+func (r *inMemoryPostingIterator) Close() error { r.m.opened--; return nil }
 
-func (m *memorySource) rids(list []uint64) source.PostingIterator {
+func (m *fakePartitionRangeSource) rids(list []uint64) source.PostingIterator {
 	m.opened++
-	return &memoryPostings{exec.SortedRIDListIterator{Rids: list}, m}
+	return &inMemoryPostingIterator{exec.SortedRIDListIterator{Rids: list}, m}
 }
 
-func (m *memorySource) Postings(prefix []byte) source.PostingIterator {
+func (m *fakePartitionRangeSource) Postings(prefix []byte) source.PostingIterator {
 	var list []uint64
 	for _, e := range m.span(prefix, append(bytes.Clone(prefix), 0xFF)) {
 		if bytes.Equal(e.key, prefix) {
@@ -132,7 +132,7 @@ func (m *memorySource) Postings(prefix []byte) source.PostingIterator {
 
 // span returns the index entries whose keys, with the rids appended, lie in [lo, hi). If hi is nil there
 // is no upper bound.
-func (m *memorySource) span(lo, hi []byte) []memoryEntry {
+func (m *fakePartitionRangeSource) span(lo, hi []byte) []inMemoryIndexEntry {
 	from := sort.Search(len(m.entries), func(i int) bool { return m.entries[i].full() >= string(lo) })
 	to := sort.Search(len(m.entries), func(i int) bool { return m.entries[i].full() >= string(hi) })
 	if hi == nil {
@@ -141,14 +141,14 @@ func (m *memorySource) span(lo, hi []byte) []memoryEntry {
 	return m.entries[from:max(from, to)]
 }
 
-func (m *memorySource) Value(key []byte, rid uint64) ([]byte, bool, error) {
+func (m *fakePartitionRangeSource) Value(key []byte, rid uint64) ([]byte, bool, error) {
 	for _, e := range m.span(binary.BigEndian.AppendUint64(bytes.Clone(key), rid), nil) {
 		return e.value, bytes.Equal(e.key, key) && e.rid == rid, nil
 	}
 	return nil, false, nil
 }
 
-func (m *memorySource) Terms(lo, hi []byte, reverse bool) source.IndexEntryIterator {
+func (m *fakePartitionRangeSource) Terms(lo, hi []byte, reverse bool) source.IndexEntryIterator {
 	m.opened++
 	list := slices.Clone(m.span(lo, hi))
 	if reverse {
@@ -158,8 +158,8 @@ func (m *memorySource) Terms(lo, hi []byte, reverse bool) source.IndexEntryItera
 }
 
 type inMemoryIndexEntryIterator struct {
-	m    *memorySource
-	list []memoryEntry
+	m    *fakePartitionRangeSource
+	list []inMemoryIndexEntry
 	at   int
 }
 
@@ -169,11 +169,12 @@ func (t *inMemoryIndexEntryIterator) Value() []byte { return t.list[t.at].value 
 func (t *inMemoryIndexEntryIterator) RID() uint64   { return t.list[t.at].rid }
 func (t *inMemoryIndexEntryIterator) Close() error  { t.m.opened--; return nil }
 
-func (m *memorySource) Partition() (source.PostingIterator, bool) { return nil, false }
+func (m *fakePartitionRangeSource) Partition() (source.PostingIterator, bool) { return nil, false }
 
-func (m *memorySource) Count() (int64, bool) { return int64(len(m.docs)), true }
+func (m *fakePartitionRangeSource) Count() (int64, bool) { return int64(len(m.docs)), true }
 
-func (m *memorySource) Lacking(path index.Path, from uint64, reverse bool) (source.PostingIterator, bool) {
+func (m *fakePartitionRangeSource) Lacking(path index.Path, from uint64,
+	reverse bool) (source.PostingIterator, bool) {
 	names := make([]string, len(path))
 	for i, s := range path {
 		names[i] = s.Name
@@ -191,9 +192,11 @@ func (m *memorySource) Lacking(path index.Path, from uint64, reverse bool) (sour
 	return m.rids(list), true
 }
 
-func (m *memorySource) Version() (string, bool, error) { return m.version, m.version != "", nil }
+func (m *fakePartitionRangeSource) Version() (string, bool, error) {
+	return m.version, m.version != "", nil
+}
 
-func (m *memorySource) Dead(int) ([]uint64, bool, error) { return nil, true, nil }
+func (m *fakePartitionRangeSource) Dead(int) ([]uint64, bool, error) { return nil, true, nil }
 
 func (t *inMemoryIndexEntryIterator) Seek(key []byte) bool {
 	for t.at++; t.at < len(t.list); t.at++ {

@@ -29,7 +29,7 @@ func TestComputedProperties(t *testing.T) {
 	}
 	policy := mustPolicy(`{"indexingMode":"consistent","includedPaths":[{"path":"/*"},{"path":"/low/?"}]}`)
 	x, err := index.NewIndexer(index.IndexingSettings{Policy: policy, Computed: list},
-		map[string]index.EvaluateFunc{
+		map[string]index.ComputedPropertyFunc{
 			"low": func(body []byte) jsondoc.Value { return evaluate("low", body) },
 		})
 	if err != nil {

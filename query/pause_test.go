@@ -21,7 +21,7 @@ import (
 // mostlyExpiredSource is an in-memory source in which the documents in dead count as expired, although
 // they still have index entries.
 type mostlyExpiredSource struct {
-	*memorySource
+	*fakePartitionRangeSource
 	dead    map[uint64]bool
 	outside map[uint64]bool // of the partition that the scope is; nil: there is none
 }
@@ -40,12 +40,12 @@ func (g *mostlyExpiredSource) Partition() (source.PostingIterator, bool) {
 }
 
 func (g *mostlyExpiredSource) Fetch(rid uint64) (source.Document, bool, error) {
-	d, ok, err := g.memorySource.Fetch(rid)
+	d, ok, err := g.fakePartitionRangeSource.Fetch(rid)
 	return d, ok && !g.dead[rid], err
 }
 
 func (g *mostlyExpiredSource) Scan(after uint64) source.DocumentIterator {
-	return &mostlyExpiredScan{memoryScan: g.memorySource.Scan(after).(*memoryScan), dead: g.dead}
+	return &mostlyExpiredDocumentIterator{memoryDocumentIterator: g.fakePartitionRangeSource.Scan(after).(*memoryDocumentIterator), dead: g.dead}
 }
 
 func (g *mostlyExpiredSource) Count() (int64, bool) { return 0, false }
@@ -77,16 +77,16 @@ func (g *mostlyExpiredSource) Dead(int) (rids []uint64, ok bool, err error) {
 	return rids, true, nil
 }
 
-type mostlyExpiredScan struct {
-	*memoryScan
+type mostlyExpiredDocumentIterator struct {
+	*memoryDocumentIterator
 	dead map[uint64]bool
 	skip func(uint64) bool
 }
 
-func (s *mostlyExpiredScan) Skip(on func(uint64) bool) { s.skip = on }
+func (s *mostlyExpiredDocumentIterator) Skip(on func(uint64) bool) { s.skip = on }
 
-func (s *mostlyExpiredScan) Next() bool {
-	for s.memoryScan.Next() {
+func (s *mostlyExpiredDocumentIterator) Next() bool {
+	for s.memoryDocumentIterator.Next() {
 		rid := s.Document().RID()
 		if !s.dead[rid] {
 			return true
@@ -130,10 +130,11 @@ func TestPagesWithoutTimeBudget(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			sources := map[int][]source.Source{}
+			sources := map[int][]source.DocumentSource{}
 			for _, n := range []int{1, 3} {
 				for _, m := range newPageStateStore(t, x, bodies, n) {
-					sources[n] = append(sources[n], &mostlyExpiredSource{m.(*memorySource), dead, nil})
+					sources[n] = append(sources[n], &mostlyExpiredSource{m.(*fakePartitionRangeSource),
+						dead, nil})
 				}
 			}
 			for range 25 {
@@ -165,7 +166,7 @@ func TestPagesWithoutTimeBudget(t *testing.T) {
 
 // hurried runs a plan page by page, with so little time that each page ends as early as possible. It
 // returns all rows, and the number of pages, apart from the last one, without rows.
-func hurried(p *Plan, sources []source.Source,
+func hurried(p *Plan, sources []source.DocumentSource,
 	o exec.RunOptions) (rows []jsondoc.Value, empty int, err error) {
 	for n := 0; ; n++ {
 		env := eval.Env{Now: time.Unix(1_780_000_000, 0).UTC(), Elapsed: ticking(1)}

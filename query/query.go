@@ -51,7 +51,7 @@ func (p *Plan) With(params []bind.Parameter) (*Plan, error) {
 // The error is a *CursorError, an *Error of a kind that only occurs during a run, a *MemoryError, a
 // *TimeLimitError, or an error of a source, a UDF or the context. The returned page then holds what was found
 // up to the error, without rows.
-func (p *Plan) Run(ctx context.Context, sources []source.Source, env eval.Env,
+func (p *Plan) Run(ctx context.Context, sources []source.DocumentSource, env eval.Env,
 	o exec.RunOptions) (exec.Page, error) {
 	return exec.Run(ctx, p.Plan, sources, env, o)
 }
@@ -60,7 +60,7 @@ func (p *Plan) Run(ctx context.Context, sources []source.Source, env eval.Env,
 // row follows. The plan should be prepared with a ContainerInfo that is Lenient and has no Index, since all
 // values are read and every ORDER BY sorts. The errors are those of Run, which runs a plan over partition
 // ranges.
-func (p *Plan) RunValues(ctx context.Context, list []exec.UnstoredJSONObject, env eval.Env,
+func (p *Plan) RunValues(ctx context.Context, list []exec.UnstoredInputObject, env eval.Env,
 	o exec.RunOptions) (exec.Page, error) {
 	return exec.RunValues(ctx, p.Plan, list, env, o)
 }
@@ -81,22 +81,22 @@ func (p *Plan) Beginning(scope string, spans []cursor.SourceKeyRange) string {
 // Functions returns the sorted names of all functions of the language, in upper case.
 func Functions() []string { return lang.Functions() }
 
-// Begin returns the SourceWalkProgress at which a query begins: its position in several sources that it reads
-// one after the other. spans are the ranges of partition keys of the sources.
-func Begin(spans []SourceKeyRange) SourceWalkProgress { return cursor.Begin(spans) }
+// Begin returns the MultiSourceReadProgress at which a query begins: its position in several sources that it
+// reads one after the other. spans are the ranges of partition keys of the sources.
+func Begin(spans []SourceKeyRange) MultiSourceReadProgress { return cursor.Begin(spans) }
 
-// ParseProgress decodes a SourceWalkProgress, the position of a query in its sources, from the front of b,
-// and returns the bytes that follow it. ok is false if b is malformed. The result refers to parts of b.
-func ParseProgress(b []byte) (p SourceWalkProgress, rest []byte, ok bool) {
+// ParseProgress decodes a MultiSourceReadProgress, the position of a query in its sources, from the front of
+// b, and returns the bytes that follow it. ok is false if b is malformed. The result refers to parts of b.
+func ParseProgress(b []byte) (p MultiSourceReadProgress, rest []byte, ok bool) {
 	return cursor.ParseProgress(b)
 }
 
-// OrderedBy returns the OrderValue of a row whose ORDER BY key is v.
-func OrderedBy(v jsondoc.Value) OrderValue { return eval.OrderedBy(v) }
+// OrderedBy returns the OrderByValue of a row whose ORDER BY key is v.
+func OrderedBy(v jsondoc.Value) OrderByValue { return eval.OrderedBy(v) }
 
-// OrderedByHash returns the OrderValue of a row whose ORDER BY key is an array or an object (k is its
+// OrderedByHash returns the OrderByValue of a row whose ORDER BY key is an array or an object (k is its
 // kind) with the hash h.
-func OrderedByHash(k jsondoc.Kind, h jsondoc.MurmurHash128) OrderValue {
+func OrderedByHash(k jsondoc.Kind, h jsondoc.MurmurHash128) OrderByValue {
 	return eval.OrderedByHash(k, h)
 }
 

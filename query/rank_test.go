@@ -19,7 +19,7 @@ import (
 // inMemoryPartitionSource is an in-memory source restricted to the documents of one partition key. Its index
 // also has entries of expired documents and of other partition keys.
 type inMemoryPartitionSource struct {
-	*memorySource
+	*fakePartitionRangeSource
 	part  []uint64 // the rids of the partition, the dead among them; nil: all
 	dead  []uint64
 	blind bool // nobody knows who is dead
@@ -35,7 +35,7 @@ func (s *inMemoryPartitionSource) Fetch(rid uint64) (source.Document, bool, erro
 	if !s.has(rid) {
 		return nil, false, nil
 	}
-	return s.memorySource.Fetch(rid)
+	return s.fakePartitionRangeSource.Fetch(rid)
 }
 
 func (s *inMemoryPartitionSource) Dead(int) ([]uint64, bool, error) {
@@ -52,16 +52,17 @@ func (s *inMemoryPartitionSource) Partition() (source.PostingIterator, bool) {
 
 func (s *inMemoryPartitionSource) Scan(after uint64) source.DocumentIterator {
 	s.opened++
-	return &inMemoryPartitionScan{memoryScan{m: s.memorySource, at: s.find(after+1) - 1}, s}
+	return &inMemoryPartitionScan{memoryDocumentIterator{m: s.fakePartitionRangeSource,
+		at: s.find(after+1) - 1}, s}
 }
 
 type inMemoryPartitionScan struct {
-	memoryScan
+	memoryDocumentIterator
 	s *inMemoryPartitionSource
 }
 
 func (s *inMemoryPartitionScan) Next() bool {
-	for s.memoryScan.Next() {
+	for s.memoryDocumentIterator.Next() {
 		if s.s.has(s.Document().RID()) {
 			return true
 		}
@@ -91,7 +92,8 @@ func RanksOfTheLiving(t *testing.T, first uint64) {
 		var alive [][]byte
 		indexed := newPageStateStore(t, x, bodies, sources)
 		for i, src := range indexed {
-			s := &inMemoryPartitionSource{memorySource: src.(*memorySource), blind: blind}
+			s := &inMemoryPartitionSource{fakePartitionRangeSource: src.(*fakePartitionRangeSource),
+				blind: blind}
 			for _, d := range s.docs {
 				if r.IntN(4) == 0 {
 					s.dead = append(s.dead, d.rid)

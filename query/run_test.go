@@ -143,7 +143,7 @@ func TestWritesBetweenPages(t *testing.T) {
 		after := newPageStateStore(t, info.Index, bodies(`{"id":"a","n":1,"long":"LONG1"}`,
 			`{"id":"b","n":2,"long":"LONG2"}`, `{"id":"x"}`,
 			`{"id":"d","n":4,"long":"LONG4"}`, `{"id":"f","n":3.5,"long":"LONG5"}`), 1)
-		m := after[0].(*memorySource)
+		m := after[0].(*fakePartitionRangeSource)
 		m.drop(3)
 		page, err = p.Run(context.Background(), after, eval.Env{}, exec.RunOptions{Cursor: page.Cursor})
 		if got := rowsText(page); err != nil || got != c.rest && !strings.HasPrefix(got, c.rest+" ") {
@@ -153,9 +153,9 @@ func TestWritesBetweenPages(t *testing.T) {
 }
 
 // drop deletes the document with that rid and its index entries.
-func (m *memorySource) drop(rid uint64) {
+func (m *fakePartitionRangeSource) drop(rid uint64) {
 	m.docs = append(m.docs[:m.find(rid)], m.docs[m.find(rid)+1:]...)
-	var left []memoryEntry
+	var left []inMemoryIndexEntry
 	for _, e := range m.entries {
 		if e.rid != rid {
 			left = append(left, e)
@@ -181,7 +181,7 @@ func TestTruncatedCursorKey(t *testing.T) {
 	if err != nil || rowsText(next) != `"2" "3"` {
 		t.Errorf("%s, %v", rowsText(next), err)
 	}
-	sources[0].(*memorySource).drop(2)
+	sources[0].(*fakePartitionRangeSource).drop(2)
 	next, err = p.Run(context.Background(), sources, eval.Env{}, exec.RunOptions{Cursor: page.Cursor})
 	if err != nil || !strings.HasSuffix(rowsText(next), `"2" "3" "4" "5"`) {
 		t.Errorf("%s, %v", rowsText(next), err)

@@ -23,7 +23,7 @@ func TestSpillLarge(t *testing.T) {
 		bodies[i] = fmt.Appendf(nil, `{"id":"%d","k":%d}`, i, uint64(i)*2654435761%uint64(n))
 	}
 	sources := newPageStateStore(t, nil, bodies, 1)
-	sources[0].(*memorySource).version = "1"
+	sources[0].(*fakePartitionRangeSource).version = "1"
 	for _, text := range []string{"SELECT c.k, COUNT(1) AS n FROM c GROUP BY c.k",
 		"SELECT DISTINCT VALUE c.k FROM c",
 		"SELECT VALUE c.k FROM c ORDER BY c.k"} {

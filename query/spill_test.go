@@ -59,7 +59,8 @@ func spillBodies(n int) [][]byte {
 
 // pagesOf runs a plan page by page. It returns all rows, the number of documents read, and the number of
 // pages.
-func pagesOf(t *testing.T, p *Plan, sources []source.Source, env eval.Env, o exec.RunOptions) (rows []string,
+func pagesOf(t *testing.T, p *Plan, sources []source.DocumentSource, env eval.Env,
+	o exec.RunOptions) (rows []string,
 	loaded int64,
 	pages int) {
 	t.Helper()
@@ -98,7 +99,7 @@ func TestSpill(t *testing.T) {
 			env := eval.Env{MaxHeld: spillHeld, Temp: dir}
 			sources := newPageStateStore(t, nil, bodies, 3)
 			for _, src := range sources {
-				src.(*memorySource).version = "1"
+				src.(*fakePartitionRangeSource).version = "1"
 			}
 			memory := &testPageStateStore{kept: map[string]*exec.StateBetweenPages{}, forget: forget}
 			o := exec.RunOptions{MaxItems: 200, MaxBytes: 8 << 10, Memory: memory}
@@ -136,7 +137,7 @@ func TestSpillAfterChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	sources := newPageStateStore(t, nil, spillBodies(1000), 1)
-	m := sources[0].(*memorySource)
+	m := sources[0].(*fakePartitionRangeSource)
 	m.version = "1"
 	memory := &testPageStateStore{kept: map[string]*exec.StateBetweenPages{}}
 	env := eval.Env{Temp: dir}

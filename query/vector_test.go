@@ -20,7 +20,7 @@ import (
 // fakeVectorSource is a Source that has only the vectors of a vector index and their quantized codes, without
 // documents. It counts the vectors that are read.
 type fakeVectorSource struct {
-	source.Source
+	source.DocumentSource
 	vectors, codes [][]byte // the values of the entries, by rid
 	codeKey        []byte
 	looked         int // single vectors
@@ -144,7 +144,7 @@ func NearestByCodes(t *testing.T, seed uint64) {
 	}
 }
 
-func tenNearest(t *testing.T, src source.Source, v *plan.VectorOrder) (list []exec.DocumentDistance) {
+func tenNearest(t *testing.T, src source.DocumentSource, v *plan.VectorOrder) (list []exec.DocumentDistance) {
 	t.Helper()
 	x := &exec.Execution{Plan: &plan.Plan{}, Opts: exec.RunOptions{}.WithDefaults()}
 	x.Run = eval.NewRun(context.Background(), x.Plan.FrameSettings, eval.Env{})

@@ -12,7 +12,7 @@ import (
 )
 
 // fill sends n messages to a queue, up to 500 per call of Send. The functions in set change each message.
-func (w *testServer) fill(queue string, n int, set ...func(*message.Message)) {
+func (w *testQueueHost) fill(queue string, n int, set ...func(*message.Message)) {
 	w.t.Helper()
 	const some = 500
 	for sent := 0; sent < n; sent += some {
@@ -39,7 +39,7 @@ func TestMemoryOfLargeQueue(t *testing.T) {
 		list, err := r.TryReceive(w.ctx, 250)
 		w.must(err)
 		for _, d := range list[:len(list)/2] {
-			w.settle("q", d, Settlement{Outcome: Release})
+			w.settle("q", d, SettlementRequest{Outcome: Release})
 		}
 		w.base.Advance(10 * time.Second)
 		s.mu.Lock()
@@ -93,7 +93,7 @@ func BenchmarkReceive(b *testing.B) {
 				if err != nil || len(list) != 1 {
 					b.Fatal(len(list), err)
 				}
-				w.settle("q", list[0], Settlement{Outcome: Complete})
+				w.settle("q", list[0], SettlementRequest{Outcome: Complete})
 			}
 		})
 	}

@@ -35,16 +35,17 @@ func (d clockMoveParticipant) Hold(ctx context.Context, clocks []*host.NonDecrea
 // Latest implements host.ClockMoveParticipant: it returns the latest time stored with an entity or a message,
 // which the server's clock must not be set back before. It returns the zero value if that clock is not in
 // clocks.
-func (d clockMoveParticipant) Latest(clocks []*host.NonDecreasingClock) (last host.StoredMoment) {
+func (d clockMoveParticipant) Latest(clocks []*host.NonDecreasingClock) (last host.StoredEventTime) {
 	if !d.isAffected(clocks) {
 		return last
 	}
 	if at := d.m.latest.Load(); at > 0 {
-		last = host.StoredMoment{At: moment(at), What: "an entity was made or changed"}
+		last = host.StoredEventTime{At: moment(at), What: "an entity was made or changed"}
 	}
 	for _, s := range d.m.allStores() {
 		if at := s.latest.Load(); at > 0 && moment(at).After(last.At) {
-			last = host.StoredMoment{At: moment(at), What: "a message was stored or settled in " + s.Name()}
+			last = host.StoredEventTime{At: moment(at),
+				What: "a message was stored or settled in " + s.Name()}
 		}
 	}
 	return last
@@ -54,7 +55,7 @@ func (d clockMoveParticipant) Latest(clocks []*host.NonDecreasingClock) (last ho
 // the time to and has not been purged yet. The clock must not be set back before the expiry time, or the
 // message would become live again.
 func (d clockMoveParticipant) Expired(ctx context.Context, clocks []*host.NonDecreasingClock,
-	to time.Time) (died host.StoredMoment, err error) {
+	to time.Time) (died host.StoredEventTime, err error) {
 	if !d.isAffected(clocks) {
 		return died, nil
 	}
@@ -69,10 +70,10 @@ func (d clockMoveParticipant) Expired(ctx context.Context, clocks []*host.NonDec
 			return err
 		})
 		if err != nil {
-			return host.StoredMoment{}, wrap(err)
+			return host.StoredEventTime{}, wrap(err)
 		}
 		if moment(at).After(to) && moment(at).After(died.At) {
-			died = host.StoredMoment{At: moment(at), What: "a message expired in " + s.Name()}
+			died = host.StoredEventTime{At: moment(at), What: "a message expired in " + s.Name()}
 		}
 	}
 	return died, nil

@@ -22,12 +22,12 @@ type counterCacheValidity struct {
 // while their era equals that of the engine scope, which is raised whenever all cached counters of the scope
 // become invalid (counterCacheValidity.era).
 type cachedCounters struct {
-	layout.Counters
+	layout.MessageStoreCounters
 	era uint64
 }
 
-// scopeLSNOfTransaction records the LSN that a transaction has taken in the engine scope of a queue or topic.
-type scopeLSNOfTransaction struct {
+// transactionScopeLSN records the LSN that a transaction has taken in the engine scope of a queue or topic.
+type transactionScopeLSN struct {
 	top *entityState // the queue or topic
 	lsn uint64       // the LSN that the transaction has taken
 }
@@ -46,20 +46,20 @@ func (w *messageTx) useScope(top *entityState) {
 		kept.era++
 		kept.last = lsn - 1
 	}
-	w.scopes = append(w.scopes, scopeLSNOfTransaction{top, lsn})
+	w.scopes = append(w.scopes, transactionScopeLSN{top, lsn})
 }
 
 // counters returns the message counters of a message store (a queue, a subscription or one of their
 // sub-queues), from memory if they are valid there. It fails with CodeEntityNotFound if the store no longer
 // exists.
-func (w *messageTx) counters(s *inMemoryMessageStoreState) (layout.Counters, error) {
+func (w *messageTx) counters(s *inMemoryMessageStoreState) (layout.MessageStoreCounters, error) {
 	if w.m.shared {
 		return s.ReadCounters(w)
 	}
 	top := s.e.top()
 	w.useScope(top)
 	if s.kept.era == top.kept.era {
-		return s.kept.Counters, nil
+		return s.kept.MessageStoreCounters, nil
 	}
 	c, err := s.ReadCounters(w)
 	if err == nil {
@@ -71,7 +71,7 @@ func (w *messageTx) counters(s *inMemoryMessageStoreState) (layout.Counters, err
 // keepCounters keeps in memory the counters that a transaction is about to commit.
 func (w *messageTx) keepCounters(p *messageStoreTransactionPart) {
 	if !w.m.shared {
-		p.kept = cachedCounters{p.Counters, p.e.top().kept.era}
+		p.kept = cachedCounters{p.MessageStoreCounters, p.e.top().kept.era}
 	}
 }
 

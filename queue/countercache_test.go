@@ -48,7 +48,7 @@ func TestCachedCounters(t *testing.T) {
 		t.Error("the number of B is", n)
 	}
 	fail()
-	w.settle("q", d[0], Settlement{Outcome: Complete})
+	w.settle("q", d[0], SettlementRequest{Outcome: Complete})
 	w.check()
 	w.must(w.q.Delete(w.ctx, "q"))
 	err = s.e.m.update(w.ctx, [][]byte{s.e.scope}, func(tx *messageTx) error {
@@ -69,7 +69,7 @@ func TestRoundTripsOfSoleServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	counted, turn := roundtrips.Over(e), roundtrips.NewCountingLock()
-	w := &testServer{t: t, ctx: roundtrips.Counted(t.Context()), base: ttl.NewManual(start)}
+	w := &testQueueHost{t: t, ctx: roundtrips.Counted(t.Context()), base: ttl.NewManual(start)}
 	w.q = New(Options{})
 	w.h, err = host.Open(w.ctx, roundtrips.Quiet(counted, turn),
 		host.Options{Clock: ttl.NewVirtualClock(w.base), ManualReaper: true},
@@ -84,11 +84,11 @@ func TestRoundTripsOfSoleServer(t *testing.T) {
 		do         func()
 	}{
 		{"send", "1 begin, 1 commit", func() { w.send("q", msg("E")) }},
-		{"complete", "1 begin, 1 commit", func() { w.settle("q", d[0], Settlement{}) }},
-		{"abandon", "1 begin, 1 commit", func() { w.settle("q", d[1], Settlement{Outcome: Abandon}) }},
+		{"complete", "1 begin, 1 commit", func() { w.settle("q", d[0], SettlementRequest{}) }},
+		{"abandon", "1 begin, 1 commit", func() { w.settle("q", d[1], SettlementRequest{Outcome: Abandon}) }},
 		{"complete several, of which one was completed before", "1 begin, 1 commit", func() {
 			errs := w.q.SettleAll(w.ctx, address("q"), tokensOf([]Delivery{d[2], d[0], d[3]}),
-				make([]Settlement, 3))
+				make([]SettlementRequest, 3))
 			if len(errs) != 3 || errs[0] != nil || errs[2] != nil ||
 				entity.ErrorCodeOf(errs[1]) != entity.CodeMessageLockLost {
 				t.Error(errs)

@@ -54,7 +54,7 @@ func TestCrashWhileExpiring(t *testing.T) {
 					w.ctx,
 					entity.Address{Entity: "q"},
 					d.Token,
-					Settlement{Outcome: Abandon},
+					SettlementRequest{Outcome: Abandon},
 					nil,
 				)
 				if err != nil {
@@ -74,9 +74,9 @@ func TestCrashWhileExpiring(t *testing.T) {
 
 // expectNothingLost opens the disk of a crashed server, and checks that each of the messages exists
 // exactly once, in the queue or in its dead-letter queue, before and after a run of the reaper.
-func (w *testServer) expectNothingLost(fs *testdisk.EngineStorage, messages int) {
+func (w *testQueueHost) expectNothingLost(fs *testdisk.EngineStorage, messages int) {
 	w.t.Helper()
-	c := &testServer{t: w.t, ctx: w.ctx, fs: fs, base: w.base, opts: w.opts}
+	c := &testQueueHost{t: w.t, ctx: w.ctx, fs: fs, base: w.base, opts: w.opts}
 	c.open()
 	defer func() { c.must(c.h.Close()) }()
 	for range 2 {
@@ -116,11 +116,11 @@ func TestLockAfterFailedSettlement(t *testing.T) {
 	d := w.expect("q", "A B")
 	of, err := w.q.store(w.ctx, entity.Address{Entity: "q"})
 	w.must(err)
-	s := memoryLockManager{of}
+	s := inMemoryLockManager{of}
 	c, err := beginSettle(s, d[0].Token)
 	w.must(err)
 	endSettle(s, c)
-	w.settle("q", d[0], Settlement{Outcome: Complete})
+	w.settle("q", d[0], SettlementRequest{Outcome: Complete})
 	c, err = beginSettle(s, d[1].Token)
 	w.must(err)
 	w.at(10 * time.Second) // the lock lapses while the settlement is under way
@@ -128,7 +128,7 @@ func TestLockAfterFailedSettlement(t *testing.T) {
 	w.expect("q", "B+1")
 }
 
-func beginSettle(s memoryLockManager, token message.UUID) (*inMemoryMessageClaim, error) {
+func beginSettle(s inMemoryLockManager, token message.UUID) (*inMemoryMessageClaim, error) {
 	now := s.now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,7 +136,7 @@ func beginSettle(s memoryLockManager, token message.UUID) (*inMemoryMessageClaim
 }
 
 // endSettle ends a settlement with the error that the disk is full.
-func endSettle(s memoryLockManager, c *inMemoryMessageClaim) {
+func endSettle(s inMemoryLockManager, c *inMemoryMessageClaim) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.endSettle(c, messageRemoved, wrap(engine.ErrDiskFull))

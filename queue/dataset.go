@@ -25,12 +25,12 @@ type loadedEntities struct {
 	in      *host.EngineInstance
 	opts    *Options
 	gate    host.CancelableRWLock // shared by transactions that store times; taken exclusively to set a clock back
-	timers  *dueStoreChangeScheduler
+	timers  *messageDueTimeScheduler
 	idler   *idleEntityDeleter
 	watcher *sharedEngineChangeWatcher // started if the engine is shared
 	server  uint64                     // a random number of this server; 0 if the engine is not shared
 	shared  bool                       // other servers may have the engine open as well
-	loading host.Mutex                 // held while the records of entities are loaded into memory
+	loading host.CancelableMutex       // held while the records of entities are loaded into memory
 	started int64                      // the millisecond at which the dataset started
 	latest  atomic.Int64               // the latest millisecond in which an entity was created or changed
 
@@ -82,7 +82,7 @@ func (t queuesTenantAdapter) Open(ctx context.Context, in *host.EngineInstance) 
 		opts:    &t.q.opts,
 		gate:    host.NewGate(),
 		shared:  engine.IsShared(in.Engine()),
-		loading: host.NewMutex(),
+		loading: host.NewCancelableMutex(),
 		paths:   make(map[string]*entityState),
 		numbers: make(map[uint32]*entityState),
 	}

@@ -29,7 +29,7 @@ func TestAcknowledgedOperationsAfterCrash(t *testing.T) {
 	for _, q := range []string{locked, deleted} {
 		w.queue(q, lockFor(5*time.Second), attempts(1<<30))
 	}
-	l := &durabilityExpectations{testServer: w, facts: make(map[string]expectedPresence)}
+	l := &durabilityExpectations{testQueueHost: w, facts: make(map[string]expectedMessagePresence)}
 	ctx, stop := context.WithCancel(t.Context())
 	var working sync.WaitGroup
 	seed := metamorphic.FirstSeed()
@@ -53,7 +53,7 @@ func TestAcknowledgedOperationsAfterCrash(t *testing.T) {
 			runtime.Gosched()
 		}
 		l.mu.Lock()
-		disk, facts := mem.CrashClone(vfs.CrashCloneCfg{}), make(map[string]expectedPresence)
+		disk, facts := mem.CrashClone(vfs.CrashCloneCfg{}), make(map[string]expectedMessagePresence)
 		for text, f := range l.facts {
 			facts[text] = f
 		}
@@ -76,12 +76,12 @@ func slowly(fs *testdisk.EngineStorage) *testdisk.EngineStorage {
 	}))
 }
 
-// expectedPresence says whether a message must exist after a crash: there, missing, or unknown while an
-// operation on it is in progress.
-type expectedPresence uint8
+// expectedMessagePresence says whether a message must exist after a crash: there, missing, or unknown while
+// an operation on it is in progress.
+type expectedMessagePresence uint8
 
 const (
-	unknown expectedPresence = iota // what is under way decides it
+	unknown expectedMessagePresence = iota // what is under way decides it
 	there
 	missing
 )
@@ -89,12 +89,12 @@ const (
 // durabilityExpectations holds, for each message by its text, whether it must exist after a crash. The mutex
 // is held while an expectation is recorded and while the disk is copied.
 type durabilityExpectations struct {
-	*testServer
+	*testQueueHost
 	mu    sync.Mutex
-	facts map[string]expectedPresence
+	facts map[string]expectedMessagePresence
 }
 
-func (l *durabilityExpectations) note(text string, f expectedPresence) {
+func (l *durabilityExpectations) note(text string, f expectedMessagePresence) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.facts[text] = f
@@ -149,7 +149,7 @@ func (l *durabilityExpectations) lockAll(ctx context.Context, r *rand.Rand) {
 		}
 		for _, d := range list {
 			l.isThere(textOf(d))
-			how := Settlement{Outcome: SettlementOutcome(r.IntN(3))}
+			how := SettlementRequest{Outcome: SettlementOutcome(r.IntN(3))}
 			if how.Outcome == Complete {
 				l.note(textOf(d), unknown)
 			}
@@ -178,8 +178,9 @@ func (l *durabilityExpectations) deleteAll(ctx context.Context) {
 
 // verify opens the disk of a crashed server and compares the messages on it with facts, which says for
 // each message whether it must exist.
-func (l *durabilityExpectations) verify(disk *testdisk.EngineStorage, facts map[string]expectedPresence) {
-	c := &testServer{t: l.t, ctx: l.ctx, fs: disk, base: l.base, opts: l.opts}
+func (l *durabilityExpectations) verify(disk *testdisk.EngineStorage,
+	facts map[string]expectedMessagePresence) {
+	c := &testQueueHost{t: l.t, ctx: l.ctx, fs: disk, base: l.base, opts: l.opts}
 	c.openOn(disk)
 	defer func() { c.must(c.h.Close()) }()
 	stored := make(map[string]int)
@@ -212,14 +213,14 @@ func (l *durabilityExpectations) verify(disk *testdisk.EngineStorage, facts map[
 func TestReceiveOfUndurableMessage(t *testing.T) {
 	testdisk.Pebble(t, "a sync of a file is held up")
 	a := entity.Address{Entity: "q"}
-	for name, look := range map[string]func(w *testServer) ([]Delivery, error){
-		"receive": func(w *testServer) ([]Delivery, error) {
+	for name, look := range map[string]func(w *testQueueHost) ([]Delivery, error){
+		"receive": func(w *testQueueHost) ([]Delivery, error) {
 			return w.receiver(a, ReceiverOptions{}).TryReceive(w.ctx, 1)
 		},
-		"receive and delete": func(w *testServer) ([]Delivery, error) {
+		"receive and delete": func(w *testQueueHost) ([]Delivery, error) {
 			return w.receiver(a, ReceiverOptions{Mode: ReceiveAndDelete}).TryReceive(w.ctx, 1)
 		},
-		"peek": func(w *testServer) ([]Delivery, error) { return w.q.Peek(w.ctx, a, PeekOptions{Max: 1}) },
+		"peek": func(w *testQueueHost) ([]Delivery, error) { return w.q.Peek(w.ctx, a, PeekOptions{Max: 1}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newTestHost(t, Options{})

@@ -13,7 +13,8 @@ import (
 // bequeath sends expired items to the queue or topic called name, as the document store does when it purges
 // them. It returns how many of them the entity has accepted. fn runs at the end of the transaction; if it
 // fails, nothing is stored.
-func (w *testServer) bequeath(name string, fn func() error, list ...host.ExpiredItem) (taken int, err error) {
+func (w *testQueueHost) bequeath(name string, fn func() error, list ...host.ExpiredItem) (taken int,
+	err error) {
 	w.t.Helper()
 	to, err := w.h.Instance().Sink("another", sinkKind, name)
 	if err != nil {

@@ -44,7 +44,7 @@ func correlation(t testing.TB, c rule.CorrelationFilter) rule.Filter {
 }
 
 // rules replaces all rules of a subscription by those in list.
-func (w *testServer) rules(subscription string, list ...entity.Rule) {
+func (w *testQueueHost) rules(subscription string, list ...entity.Rule) {
 	w.t.Helper()
 	have, err := w.q.Rules(w.ctx, subscription, 0, 1000)
 	w.must(err)

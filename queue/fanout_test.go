@@ -16,7 +16,7 @@ import (
 
 // topic creates a topic with this default time to live, and a subscription for each name in the map. The
 // function of a name, unless nil, changes the default properties of that subscription.
-func (w *testServer) topic(name string, ttl time.Duration,
+func (w *testQueueHost) topic(name string, ttl time.Duration,
 	subscriptions map[string]func(*entity.Properties)) {
 	w.t.Helper()
 	p := entity.Defaults(entity.Topic)
@@ -179,7 +179,7 @@ func TestPublishLarge(t *testing.T) {
 	w.at(time.Second)
 	w.sweep()
 	for i, fs := range append(disks, w.fs.CrashClone(vfs.CrashCloneCfg{})) {
-		c := &testServer{t: w.t, ctx: w.ctx, fs: fs, base: w.base, opts: w.opts}
+		c := &testQueueHost{t: w.t, ctx: w.ctx, fs: fs, base: w.base, opts: w.opts}
 		c.open()
 		c.at(time.Second)
 		c.sweep()

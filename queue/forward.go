@@ -42,7 +42,7 @@ func (s *inMemoryMessageStoreState) forwardsTo() string {
 
 // sources returns the stores with forwarding in which messages have arrived in this transaction.
 func (w *messageTx) sources() (list []*inMemoryMessageStoreState) {
-	isArrival := func(e messageStoreUpdate) bool { return e.kind == arrived }
+	isArrival := func(e inMemoryMessageStoreChange) bool { return e.kind == arrived }
 	for _, p := range w.parts {
 		if p.forwardsTo() != "" && slices.ContainsFunc(p.events, isArrival) {
 			list = append(list, p.inMemoryMessageStoreState)

@@ -23,7 +23,7 @@ func deadTo(to string) func(*entity.Properties) {
 }
 
 // chain creates queues q1 to qn. Each but the last forwards its messages to the next one.
-func (w *testServer) chain(n int) {
+func (w *testQueueHost) chain(n int) {
 	w.t.Helper()
 	w.queue(fmt.Sprintf("q%d", n))
 	for i := n - 1; i > 0; i-- {
@@ -84,15 +84,15 @@ func TestForwardHops(t *testing.T) {
 func TestForwardRefused(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		refuse func(w *testServer)
+		refuse func(w *testQueueHost)
 		want   string
 	}{
-		"gone": {func(w *testServer) { w.remove("to") }, "MessagingEntityNotFoundException"},
-		"disabled": {func(w *testServer) { w.update("to", withStatus(entity.Disabled)) },
+		"gone": {func(w *testQueueHost) { w.remove("to") }, "MessagingEntityNotFoundException"},
+		"disabled": {func(w *testQueueHost) { w.update("to", withStatus(entity.Disabled)) },
 			"MessagingEntityDisabledException"},
-		"sends disabled": {func(w *testServer) { w.update("to", withStatus(entity.SendDisabled)) },
+		"sends disabled": {func(w *testQueueHost) { w.update("to", withStatus(entity.SendDisabled)) },
 			"MessagingEntityDisabledException"},
-		"too large": {func(w *testServer) {
+		"too large": {func(w *testQueueHost) {
 			s, err := w.q.store(w.ctx, entity.Address{Entity: "to"})
 			w.must(err)
 			p := *s.e.properties.Load()
@@ -100,7 +100,7 @@ func TestForwardRefused(t *testing.T) {
 			s.e.properties.Store(&p)
 		},
 			"MessageSizeExceededException"},
-		"full": {func(w *testServer) {
+		"full": {func(w *testQueueHost) {
 			s, err := w.q.store(w.ctx, entity.Address{Entity: "to"})
 			w.must(err)
 			p := *s.e.properties.Load()
@@ -140,7 +140,7 @@ func TestForwardOfExistingMessages(t *testing.T) {
 	w.at(time.Second)
 	w.update("q", forwarding("to"))
 	<-r.Ended()
-	w.loses("q", list[0], Settlement{Outcome: Complete})
+	w.loses("q", list[0], SettlementRequest{Outcome: Complete})
 	if d := w.expect("to", "A C D"); d[0].Broker.EnqueuedTime != start.Add(time.Second).UnixMilli() {
 		t.Errorf("A is %+v", d[0].Broker)
 	}
@@ -157,7 +157,7 @@ func TestForwardDeadLetters(t *testing.T) {
 	w.send("q", msg("A", lives(time.Second)), msg("B"))
 	w.at(time.Second)
 	w.sweep()
-	w.settle("q", w.expect("q", "B")[0], Settlement{Outcome: Abandon})
+	w.settle("q", w.expect("q", "B")[0], SettlementRequest{Outcome: Abandon})
 	w.dead("q", "")
 	w.at(90 * time.Minute)
 	list := w.expect("errors", "B")
@@ -167,7 +167,7 @@ func TestForwardDeadLetters(t *testing.T) {
 	}
 	w.remove("errors")
 	w.send("q", msg("C"))
-	w.settle("q", w.expect("q", "C")[0], Settlement{Outcome: DeadLetter})
+	w.settle("q", w.expect("q", "C")[0], SettlementRequest{Outcome: DeadLetter})
 	got, err := w.q.Peek(
 		w.ctx,
 		entity.Address{Entity: "q", Sub: entity.TransferDeadLetters},
@@ -191,7 +191,7 @@ func TestForwardLockedDeadLetter(t *testing.T) {
 	w.queue("errors")
 	w.queue("q", attempts(1))
 	w.send("q", msg("A"))
-	w.settle("q", w.expect("q", "A")[0], Settlement{Outcome: Abandon})
+	w.settle("q", w.expect("q", "A")[0], SettlementRequest{Outcome: Abandon})
 	w.change("q", func() entity.Properties {
 		p := standard()
 		p.ForwardDeadLettersTo, p.Status = "errors", entity.ReceiveDisabled
@@ -200,7 +200,7 @@ func TestForwardLockedDeadLetter(t *testing.T) {
 	w.expect("errors", "A")
 	w.queue("r")
 	w.send("r", msg("B"))
-	w.settle("r", w.expect("r", "B")[0], Settlement{Outcome: DeadLetter})
+	w.settle("r", w.expect("r", "B")[0], SettlementRequest{Outcome: DeadLetter})
 	s, err := w.q.store(w.ctx, entity.Address{Entity: "r", Sub: entity.DeadLetters})
 	w.must(err)
 	d := w.take(entity.Address{Entity: "r", Sub: entity.DeadLetters}, ReceiverOptions{})
@@ -212,7 +212,7 @@ func TestForwardLockedDeadLetter(t *testing.T) {
 			w.ctx,
 			entity.Address{Entity: "r", Sub: entity.DeadLetters},
 			d[0].Token,
-			Settlement{Outcome: Abandon},
+			SettlementRequest{Outcome: Abandon},
 			nil,
 		),
 	)
@@ -281,7 +281,7 @@ func TestCrashWhileForwarding(t *testing.T) {
 	}
 	sending.Wait()
 	for _, fs := range append(sent, w.fs.CrashClone(vfs.CrashCloneCfg{})) {
-		c := &testServer{t: w.t, ctx: w.ctx, fs: fs, base: w.base, opts: w.opts}
+		c := &testQueueHost{t: w.t, ctx: w.ctx, fs: fs, base: w.base, opts: w.opts}
 		c.open()
 		c.sweep()
 		for _, q := range []string{"q1", "q2", "q3"} {

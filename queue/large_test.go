@@ -45,7 +45,7 @@ func TestLargeMessages(t *testing.T) {
 		d := whole("t/Subscriptions/" + s)
 		a, _, err := entity.ParseAddress("t/Subscriptions/" + s)
 		w.must(err)
-		w.must(w.q.Settle(w.ctx, a, d.Token, Settlement{Outcome: DeadLetter}, nil))
+		w.must(w.q.Settle(w.ctx, a, d.Token, SettlementRequest{Outcome: DeadLetter}, nil))
 		whole("t/Subscriptions/" + s + "/$DeadLetterQueue")
 	}
 	tx, err := w.q.Begin(w.ctx)

@@ -27,8 +27,8 @@ func nextSession() ReceiverOptions { return ReceiverOptions{Session: &SessionReq
 func TestScheduled(t *testing.T) {
 	t.Parallel()
 	m, s := time.Minute, time.Second
-	for name, play := range map[string]func(w *testServer){
-		"in its time": func(w *testServer) {
+	for name, play := range map[string]func(w *testQueueHost){
+		"in its time": func(w *testQueueHost) {
 			w.queue("q")
 			w.send("q", msg("A", due(5*m), lives(10*m)))
 			w.at(5*m - s)
@@ -41,25 +41,25 @@ func TestScheduled(t *testing.T) {
 			if d[0].Broker.EnqueuedTime != start.Add(5*m).UnixMilli() || d[0].Broker.SequenceNumber != 2 {
 				w.t.Fatal(d[0].Broker)
 			}
-			w.settle("q", d[0], Settlement{Outcome: Release})
+			w.settle("q", d[0], SettlementRequest{Outcome: Release})
 			w.at(15*m - s)
-			w.settle("q", w.expect("q", "A")[0], Settlement{Outcome: Release})
+			w.settle("q", w.expect("q", "A")[0], SettlementRequest{Outcome: Release})
 			w.at(15 * m)
 			w.expect("q", "")
 		},
-		"its life begins then, whoever looks when": func(w *testServer) {
+		"its life begins then, whoever looks when": func(w *testQueueHost) {
 			w.queue("q", byDefault(m))
 			w.send("q", msg("A", due(5*m), lives(10*m)))
 			w.at(6 * m)
 			w.expect("q", "")
 		},
-		"in the order of their times": func(w *testServer) {
+		"in the order of their times": func(w *testQueueHost) {
 			w.queue("q")
 			w.send("q", msg("A", due(2*m)), msg("B", due(m)), msg("C"), msg("D", due(-m)))
 			w.at(2 * m)
 			w.expect("q", "C D B A")
 		},
-		"cancelled": func(w *testServer) {
+		"cancelled": func(w *testQueueHost) {
 			w.queue("q")
 			list := []*message.Message{msg("A", due(m)), msg("B", due(m))}
 			n, err := w.q.Schedule(w.ctx, address("q"), list, nil)
@@ -72,12 +72,12 @@ func TestScheduled(t *testing.T) {
 			w.expect("q", "B")
 			w.fails(w.q.CancelScheduled(w.ctx, address("q"), n[1:], nil), entity.CodeMessageNotFound)
 		},
-		"without a time": func(w *testServer) {
+		"without a time": func(w *testQueueHost) {
 			w.queue("q")
 			_, err := w.q.Schedule(w.ctx, address("q"), []*message.Message{msg("A")}, nil)
 			w.fails(err, entity.CodeArgument)
 		},
-		"while nobody is there": func(w *testServer) {
+		"while nobody is there": func(w *testQueueHost) {
 			w.queue("q")
 			w.send("q", msg("A", due(m), lives(m)))
 			w.must(w.h.Close())
@@ -88,7 +88,7 @@ func TestScheduled(t *testing.T) {
 				w.t.Fatal(d[0].Broker.EnqueuedTime)
 			}
 		},
-		"many at once": func(w *testServer) {
+		"many at once": func(w *testQueueHost) {
 			w.queue("q")
 			var list []*message.Message
 			for i := range 1000 {
@@ -114,7 +114,7 @@ func TestScheduled(t *testing.T) {
 	}
 }
 
-func both(t *testing.T, name string, play func(w *testServer)) {
+func both(t *testing.T, name string, play func(w *testQueueHost)) {
 	for _, tidy := range []bool{false, true} {
 		t.Run(name, func(t *testing.T) {
 			w := newTestHost(t, Options{})
@@ -129,14 +129,14 @@ func both(t *testing.T, name string, play func(w *testServer)) {
 func TestDeferred(t *testing.T) {
 	t.Parallel()
 	a := entity.Address{Entity: "q"}
-	for name, play := range map[string]func(w *testServer){
-		"by its number": func(w *testServer) {
+	for name, play := range map[string]func(w *testQueueHost){
+		"by its number": func(w *testQueueHost) {
 			w.queue("q", lockFor(10*time.Second), attempts(2))
 			w.send("q", msg("A", lives(5*time.Second)), msg("B"))
 			d := w.expect("q", "A B")
 			w.settle("q", d[0],
-				Settlement{Outcome: Defer, Modify: []message.ApplicationProperty{property("x", "1")}})
-			w.settle("q", d[1], Settlement{Outcome: Complete})
+				SettlementRequest{Outcome: Defer, Modify: []message.ApplicationProperty{property("x", "1")}})
+			w.settle("q", d[1], SettlementRequest{Outcome: Complete})
 			w.at(time.Hour)
 			w.sweep()
 			w.expect("q", "")
@@ -151,13 +151,13 @@ func TestDeferred(t *testing.T) {
 				}
 				_, err = w.q.ReceiveDeferred(w.ctx, a, []int64{1}, PeekLock, nil)
 				w.fails(err, entity.CodeMessageNotFound)
-				w.settle("q", list[0], Settlement{Outcome: Abandon})
+				w.settle("q", list[0], SettlementRequest{Outcome: Abandon})
 				w.expect("q", "")
 			}
 			list, err := w.q.ReceiveDeferred(w.ctx, a, []int64{1}, PeekLock, nil)
 			w.must(err)
 			w.at(time.Hour + 10*time.Second)
-			w.fails(w.q.Settle(w.ctx, a, list[0].Token, Settlement{}, nil), entity.CodeMessageLockLost)
+			w.fails(w.q.Settle(w.ctx, a, list[0].Token, SettlementRequest{}, nil), entity.CodeMessageLockLost)
 			list, err = w.q.ReceiveDeferred(w.ctx, a, []int64{1}, ReceiveAndDelete, nil)
 			w.must(err)
 			if texts(list) != "A+5" {
@@ -165,46 +165,46 @@ func TestDeferred(t *testing.T) {
 			}
 			w.shows("q", "")
 		},
-		"to the dead letters": func(w *testServer) {
+		"to the dead letters": func(w *testQueueHost) {
 			w.queue("q")
 			w.send("q", msg("A"))
-			w.settle("q", w.expect("q", "A")[0], Settlement{Outcome: Defer})
+			w.settle("q", w.expect("q", "A")[0], SettlementRequest{Outcome: Defer})
 			list, err := w.q.ReceiveDeferred(w.ctx, a, []int64{1}, PeekLock, nil)
 			w.must(err)
-			w.settle("q", list[0], Settlement{Outcome: DeadLetter})
+			w.settle("q", list[0], SettlementRequest{Outcome: DeadLetter})
 			w.dead("q", "A:<nil>")
 		},
-		"deferred again and again": func(w *testServer) {
+		"deferred again and again": func(w *testQueueHost) {
 			w.queue("q", attempts(3))
 			w.send("q", msg("A"))
-			w.settle("q", w.expect("q", "A")[0], Settlement{Outcome: Defer})
+			w.settle("q", w.expect("q", "A")[0], SettlementRequest{Outcome: Defer})
 			for _, want := range []string{"A+1", "A+2"} {
 				list, err := w.q.ReceiveDeferred(w.ctx, a, []int64{1}, PeekLock, nil)
 				w.must(err)
 				if texts(list) != want || list[0].Broker.State != message.Deferred {
 					w.t.Fatal(texts(list), list[0].Broker.State)
 				}
-				w.settle("q", list[0], Settlement{Outcome: Defer})
+				w.settle("q", list[0], SettlementRequest{Outcome: Defer})
 			}
 			w.dead("q", "A:MaxDeliveryCountExceeded")
 		},
-		"at the last delivery": func(w *testServer) {
+		"at the last delivery": func(w *testQueueHost) {
 			w.queue("q", attempts(1))
 			w.send("q", msg("A"))
-			w.settle("q", w.expect("q", "A")[0], Settlement{Outcome: Defer,
+			w.settle("q", w.expect("q", "A")[0], SettlementRequest{Outcome: Defer,
 				Modify: []message.ApplicationProperty{property("x", "1")}})
 			w.dead("q", "A:MaxDeliveryCountExceeded")
 			w.shows("q", "")
 			_, err := w.q.ReceiveDeferred(w.ctx, a, []int64{1}, PeekLock, nil)
 			w.fails(err, entity.CodeMessageNotFound)
 		},
-		"of a dead letter nothing is counted": func(w *testServer) {
+		"of a dead letter nothing is counted": func(w *testQueueHost) {
 			w.queue("q", attempts(1))
 			w.send("q", msg("A"))
-			w.settle("q", w.expect("q", "A")[0], Settlement{Outcome: DeadLetter})
+			w.settle("q", w.expect("q", "A")[0], SettlementRequest{Outcome: DeadLetter})
 			dead := entity.Address{Entity: "q", Sub: entity.DeadLetters}
 			d := w.take(dead, ReceiverOptions{})
-			w.must(w.q.Settle(w.ctx, dead, d[0].Token, Settlement{Outcome: Defer}, nil))
+			w.must(w.q.Settle(w.ctx, dead, d[0].Token, SettlementRequest{Outcome: Defer}, nil))
 			list, err := w.q.ReceiveDeferred(w.ctx, dead, []int64{1}, PeekLock, nil)
 			w.must(err)
 			if texts(list) != "A" {
@@ -225,7 +225,7 @@ func TestDuplicates(t *testing.T) {
 	w.send("q", msg("X"), msg("X"))
 	w.at(30 * time.Second)
 	w.send("q", msg("X"))
-	w.settle("q", w.expect("q", "X")[0], Settlement{Outcome: Complete})
+	w.settle("q", w.expect("q", "X")[0], SettlementRequest{Outcome: Complete})
 	w.reopen()
 	w.send("q", msg("X"))
 	w.at(61 * time.Second)
@@ -313,7 +313,7 @@ func TestBatchDelete(t *testing.T) {
 	w.queue("q")
 	w.send("q", msg("A"), msg("B"), msg("C", due(time.Hour)))
 	d := w.expect("q", "A B")
-	w.settle("q", d[1], Settlement{Outcome: Release})
+	w.settle("q", d[1], SettlementRequest{Outcome: Release})
 	w.at(time.Second)
 	w.send("q", msg("D"))
 	n, err := w.q.DeleteMessages(w.ctx, a, start.Add(time.Second), 10, nil)
@@ -322,7 +322,7 @@ func TestBatchDelete(t *testing.T) {
 	if n != 1 {
 		t.Fatal(n)
 	}
-	w.settle("q", d[0], Settlement{Outcome: Release})
+	w.settle("q", d[0], SettlementRequest{Outcome: Release})
 	w.expect("q", "A D")
 }
 
@@ -347,17 +347,17 @@ func TestReceiveNumber(t *testing.T) {
 	none(2)
 	none(4)
 	none(9)
-	w.settle("q", d, Settlement{Outcome: Release})
+	w.settle("q", d, SettlementRequest{Outcome: Release})
 	first := w.expect("q", "A B C E")
 	none(1)
 	for _, d := range first {
-		w.settle("q", d, Settlement{Outcome: Release})
+		w.settle("q", d, SettlementRequest{Outcome: Release})
 	}
 	w.at(2 * time.Minute)
 	none(5)
 	d, err = w.q.ReceiveNumber(w.ctx, a, 3)
 	w.must(err)
-	w.settle("q", d, Settlement{Outcome: Complete})
+	w.settle("q", d, SettlementRequest{Outcome: Complete})
 	w.expect("q", "A B")
 	none(3)
 	w.queue("s", func(p *entity.Properties) { p.RequiresSession = true })
@@ -374,7 +374,8 @@ func TestDropLocks(t *testing.T) {
 		w.queue("q")
 		w.send("q", msg("A"))
 		d := w.expect("q", "A")
-		err := w.q.Settle(w.ctx, entity.Address{Entity: "q"}, d[0].Token, Settlement{Outcome: Release}, nil)
+		err := w.q.Settle(w.ctx, entity.Address{Entity: "q"}, d[0].Token,
+			SettlementRequest{Outcome: Release}, nil)
 		if drop {
 			w.fails(err, entity.CodeMessageLockLost)
 		} else {

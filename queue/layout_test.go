@@ -23,7 +23,7 @@ func TestLayout(t *testing.T) {
 		r := w.receiver(entity.Address{Entity: "q"}, ReceiverOptions{})
 		list, err := r.TryReceive(w.ctx, 1)
 		w.must(err)
-		w.settle("q", list[0], Settlement{Outcome: how})
+		w.settle("q", list[0], SettlementRequest{Outcome: how})
 	}
 	w.send("q", msg("D"), msg("E", lives(time.Hour)))
 	w.queue("s", sessions)

@@ -19,7 +19,7 @@ func TestRoundTripsOfLocks(t *testing.T) {
 		t.Fatal(err)
 	}
 	counted, turn := roundtrips.Over(e), roundtrips.NewCountingLock()
-	w := &testServer{t: t, ctx: roundtrips.Counted(t.Context()), base: ttl.NewManual(start)}
+	w := &testQueueHost{t: t, ctx: roundtrips.Counted(t.Context()), base: ttl.NewManual(start)}
 	w.q = New(Options{})
 	w.h, err = host.Open(w.ctx, roundtrips.Quiet(counted, turn),
 		host.Options{Clock: ttl.NewVirtualClock(w.base), ManualReaper: true}, w.q.Tenant())
@@ -46,10 +46,10 @@ func TestRoundTripsOfLocks(t *testing.T) {
 			_, err := w.q.RenewLocks(w.ctx, address("q"), tokensOf(d))
 			w.must(err)
 		}},
-		{"complete", "1 begin, 1 commit", func() { w.settle("q", d[0], Settlement{}) }},
-		{"abandon", "1 begin, 1 commit", func() { w.settle("q", d[1], Settlement{Outcome: Abandon}) }},
+		{"complete", "1 begin, 1 commit", func() { w.settle("q", d[0], SettlementRequest{}) }},
+		{"abandon", "1 begin, 1 commit", func() { w.settle("q", d[1], SettlementRequest{Outcome: Abandon}) }},
 		{"complete several", "1 begin, 1 commit", func() {
-			errs := w.q.SettleAll(w.ctx, address("q"), tokensOf(d[2:12]), make([]Settlement, 10))
+			errs := w.q.SettleAll(w.ctx, address("q"), tokensOf(d[2:12]), make([]SettlementRequest, 10))
 			if errs != nil {
 				t.Error(errs)
 			}
@@ -58,7 +58,8 @@ func TestRoundTripsOfLocks(t *testing.T) {
 			d, err = bySession.TryReceive(w.ctx, 100)
 			w.must(err)
 		}},
-		{"complete in a session", "1 get, 1 begin, 1 commit", func() { w.settle("s", d[0], Settlement{}) }},
+		{"complete in a session", "1 get, 1 begin, 1 commit",
+			func() { w.settle("s", d[0], SettlementRequest{}) }},
 		{"release a session", "2 get, 4 scan, 2 begin, 2 commit", func() { bySession.closeWith(w.ctx) }},
 	} {
 		turn.Take()

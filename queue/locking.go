@@ -11,7 +11,7 @@ import (
 )
 
 // Locks are stored in one of two places. If only one server has the engine open, locks are in memory: a lock
-// costs no write, and ends with the server (memoryLockManager). If several servers share the engine, locks
+// costs no write, and ends with the server (inMemoryLockManager). If several servers share the engine, locks
 // are stored under keys, so that all servers see them; they survive the end of a server and lapse at their
 // time (storedLockManager).
 
@@ -33,7 +33,7 @@ type messageLockManager interface {
 	// enlist adds the settlement st of the message whose lock has the given token to the transaction tx.
 	// Until the transaction has ended, the lock cannot be used in another way. Errors: CodeMessageLockLost or
 	// CodeSessionLockLost if the lock is lost, and those of the transaction.
-	enlist(ctx context.Context, token message.UUID, st *Settlement, tx *Transaction) error
+	enlist(ctx context.Context, token message.UUID, st *SettlementRequest, tx *Transaction) error
 	// renew renews locks and returns the time at which they end. If one is lost, it fails with
 	// CodeMessageLockLost and renews none.
 	renew(ctx context.Context, tokens []message.UUID) (until time.Time, err error)

@@ -228,23 +228,23 @@ func TestIdle(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		kind entity.Kind
-		use  func(w *testServer)
+		use  func(w *testQueueHost)
 		used bool
 	}{
-		"nothing": {entity.Queue, func(*testServer) {}, false},
-		"send":    {entity.Queue, func(w *testServer) { w.send("q", msg("1")) }, true},
-		"receive": {entity.Queue, func(w *testServer) { w.expect("q", "") }, true},
-		"update":  {entity.Queue, func(w *testServer) { w.change("q", idle(entity.Queue)) }, true},
-		"peek": {entity.Queue, func(w *testServer) {
+		"nothing": {entity.Queue, func(*testQueueHost) {}, false},
+		"send":    {entity.Queue, func(w *testQueueHost) { w.send("q", msg("1")) }, true},
+		"receive": {entity.Queue, func(w *testQueueHost) { w.expect("q", "") }, true},
+		"update":  {entity.Queue, func(w *testQueueHost) { w.change("q", idle(entity.Queue)) }, true},
+		"peek": {entity.Queue, func(w *testQueueHost) {
 			_, err := w.q.Peek(w.ctx, entity.Address{Entity: "q"}, PeekOptions{Max: 1})
 			w.must(err)
 		}, true},
-		"get": {entity.Queue, func(w *testServer) { _, err := w.q.Get(w.ctx, "q"); w.must(err) }, false},
-		"list": {entity.Queue, func(w *testServer) {
+		"get": {entity.Queue, func(w *testQueueHost) { _, err := w.q.Get(w.ctx, "q"); w.must(err) }, false},
+		"list": {entity.Queue, func(w *testQueueHost) {
 			_, err := w.q.List(w.ctx, entity.Queue, "", 0, 10)
 			w.must(err)
 		}, false},
-		"rule": {entity.Subscription, func(w *testServer) {
+		"rule": {entity.Subscription, func(w *testQueueHost) {
 			_, err := w.q.CreateRule(w.ctx, "q", entity.Rule{Name: "r"})
 			w.must(err)
 		}, true},

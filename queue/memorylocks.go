@@ -11,11 +11,11 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// memoryLockManager keeps the locks of a store of messages in memory: the lock of a message is a claim, which
-// reserves the message. It implements messageDeliverer, messageLockManager and sessionLockManager.
-type memoryLockManager struct{ *inMemoryMessageStoreState }
+// inMemoryLockManager keeps the locks of a store of messages in memory: the lock of a message is a claim,
+// which reserves the message. It implements messageDeliverer, messageLockManager and sessionLockManager.
+type inMemoryLockManager struct{ *inMemoryMessageStoreState }
 
-func (s memoryLockManager) receive(ctx context.Context, r *Receiver, look, max int,
+func (s inMemoryLockManager) receive(ctx context.Context, r *Receiver, look, max int,
 	paid int64) (receiveAttemptResult, error) {
 	claims, err := r.claimNext(ctx, look)
 	if err != nil || len(claims) == 0 {
@@ -25,7 +25,7 @@ func (s memoryLockManager) receive(ctx context.Context, r *Receiver, look, max i
 	return receiveAttemptResult{list: list, need: need, more: true}, err
 }
 
-func (s memoryLockManager) receiveNumbers(ctx context.Context, numbers []int64,
+func (s inMemoryLockManager) receiveNumbers(ctx context.Context, numbers []int64,
 	how receiveByNumberOptions) ([]Delivery, error) {
 	claims, err := s.claimAll(numbers, &how)
 	if err != nil {
@@ -40,7 +40,7 @@ func (s memoryLockManager) receiveNumbers(ctx context.Context, numbers []int64,
 
 // claimAll claims the messages with these numbers, or none if one cannot be claimed. The claims belong to
 // how.holder, if that is a receiver of this store.
-func (s memoryLockManager) claimAll(numbers []int64,
+func (s inMemoryLockManager) claimAll(numbers []int64,
 	how *receiveByNumberOptions) (list []*inMemoryMessageClaim, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -60,7 +60,7 @@ func (s memoryLockManager) claimAll(numbers []int64,
 
 // readNumbers reads messages that a receive by sequence number has reserved in memory (claims). It fails if
 // one of them cannot be received; then it ends all claims.
-func (s memoryLockManager) readNumbers(ctx context.Context, claims []*inMemoryMessageClaim,
+func (s inMemoryLockManager) readNumbers(ctx context.Context, claims []*inMemoryMessageClaim,
 	how *receiveByNumberOptions) ([]storedMessage, error) {
 	l := claimedMessageReader{s: s.inMemoryMessageStoreState, now: s.now(), state: how.state,
 		all: how.state == layout.Deferred,
@@ -80,7 +80,7 @@ func (s memoryLockManager) readNumbers(ctx context.Context, claims []*inMemoryMe
 	return nil, err
 }
 
-func (s memoryLockManager) settle(ctx context.Context, list []pendingSettlement) {
+func (s inMemoryLockManager) settle(ctx context.Context, list []pendingSettlement) {
 	var held []pendingSettlement
 	now := s.now()
 	s.mu.Lock()
@@ -95,7 +95,7 @@ func (s memoryLockManager) settle(ctx context.Context, list []pendingSettlement)
 		return s.e.m.update(ctx, [][]byte{s.e.scope}, fn)
 	}
 	settleTogether(held, run, func(w *messageTx, st *pendingSettlement) (err error) {
-		st.outcome, err = w.settleClaim(s.inMemoryMessageStoreState, st.claim, &st.Settlement)
+		st.outcome, err = w.settleClaim(s.inMemoryMessageStoreState, st.claim, &st.SettlementRequest)
 		return err
 	})
 	s.mu.Lock()
@@ -110,7 +110,7 @@ func (s memoryLockManager) settle(ctx context.Context, list []pendingSettlement)
 	}
 }
 
-func (s memoryLockManager) enlist(_ context.Context, token message.UUID, st *Settlement,
+func (s inMemoryLockManager) enlist(_ context.Context, token message.UUID, st *SettlementRequest,
 	tx *Transaction) error {
 	now := s.now()
 	s.mu.Lock()
@@ -129,7 +129,7 @@ func (s memoryLockManager) enlist(_ context.Context, token message.UUID, st *Set
 
 // beginSettle marks a lock as busy, so that until endSettle it cannot lapse or be settled a second time. The
 // caller holds the mutex.
-func (s memoryLockManager) beginSettle(token message.UUID, now int64) (*inMemoryMessageClaim, error) {
+func (s inMemoryLockManager) beginSettle(token message.UUID, now int64) (*inMemoryMessageClaim, error) {
 	c := s.held(token, now)
 	if c == nil {
 		return nil, s.LockLost()
@@ -141,7 +141,7 @@ func (s memoryLockManager) beginSettle(token message.UUID, now int64) (*inMemory
 // endSettle ends the busy state that beginSettle has set. If err is nil, the settlement has succeeded: the
 // lock ends, and the message becomes available again or not, according to what. Otherwise the holder keeps
 // the lock. The caller holds the mutex.
-func (s memoryLockManager) endSettle(c *inMemoryMessageClaim, what messageStateAfterLock, err error) {
+func (s inMemoryLockManager) endSettle(c *inMemoryMessageClaim, what messageStateAfterLock, err error) {
 	c.busy = false
 	lost := c.session != nil && c.session.lost
 	switch {
@@ -160,9 +160,9 @@ func (s memoryLockManager) endSettle(c *inMemoryMessageClaim, what messageStateA
 // Until the transaction ends, the lock is busy: it cannot lapse, and no other operation can settle the
 // message.
 type memoryLockSettlementTransactionStep struct {
-	s          memoryLockManager
+	s          inMemoryLockManager
 	claim      *inMemoryMessageClaim
-	settlement Settlement
+	settlement SettlementRequest
 	outcome    messageStateAfterLock
 }
 
@@ -186,7 +186,7 @@ func (s *memoryLockSettlementTransactionStep) end(err error) {
 // header that was read when the message was handed out, since no other operation can change a claimed
 // message.
 func (w *messageTx) settleClaim(s *inMemoryMessageStoreState, c *inMemoryMessageClaim,
-	st *Settlement) (messageStateAfterLock, error) {
+	st *SettlementRequest) (messageStateAfterLock, error) {
 	p, err := w.partOf(s)
 	if err != nil {
 		return messageRemoved, err
@@ -194,7 +194,7 @@ func (w *messageTx) settleClaim(s *inMemoryMessageStoreState, c *inMemoryMessage
 	return w.settleHeader(p, c.seq, c.header, st)
 }
 
-func (s memoryLockManager) renew(_ context.Context, tokens []message.UUID) (until time.Time, err error) {
+func (s inMemoryLockManager) renew(_ context.Context, tokens []message.UUID) (until time.Time, err error) {
 	now := s.now()
 	at := saturate(now, millis(s.e.properties.Load().LockDuration))
 	s.mu.Lock()
@@ -210,7 +210,7 @@ func (s memoryLockManager) renew(_ context.Context, tokens []message.UUID) (unti
 	return moment(at), nil
 }
 
-func (s memoryLockManager) find(_ context.Context, token message.UUID) (seq int64, ok bool, err error) {
+func (s inMemoryLockManager) find(_ context.Context, token message.UUID) (seq int64, ok bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.held(token, s.now())
@@ -220,7 +220,7 @@ func (s memoryLockManager) find(_ context.Context, token message.UUID) (seq int6
 	return c.seq, true, nil
 }
 
-func (s memoryLockManager) lockSession(_ context.Context, r *Receiver, id string) (bool, error) {
+func (s inMemoryLockManager) lockSession(_ context.Context, r *Receiver, id string) (bool, error) {
 	until := saturate(s.now(), millis(s.e.properties.Load().LockDuration))
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -231,7 +231,7 @@ func (s memoryLockManager) lockSession(_ context.Context, r *Receiver, id string
 	return true, nil
 }
 
-func (s memoryLockManager) renewSession(_ context.Context, r *Receiver) (until int64, err error) {
+func (s inMemoryLockManager) renewSession(_ context.Context, r *Receiver) (until int64, err error) {
 	now := s.now()
 	at := saturate(now, millis(s.e.properties.Load().LockDuration))
 	s.mu.Lock()
@@ -243,7 +243,7 @@ func (s memoryLockManager) renewSession(_ context.Context, r *Receiver) (until i
 	return at, nil
 }
 
-func (s memoryLockManager) release(_ context.Context, r *Receiver) {
+func (s inMemoryLockManager) release(_ context.Context, r *Receiver) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r.lock != nil {
@@ -259,7 +259,7 @@ func (s memoryLockManager) release(_ context.Context, r *Receiver) {
 	}
 }
 
-func (s memoryLockManager) advance(ctx context.Context) (more bool, err error) {
+func (s inMemoryLockManager) advance(ctx context.Context) (more bool, err error) {
 	if more, err = s.endLocks(ctx); err != nil {
 		return more, err
 	}
@@ -272,7 +272,7 @@ func (s memoryLockManager) advance(ctx context.Context) (more bool, err error) {
 	return more, err
 }
 
-func (s memoryLockManager) inspect(_ engine.Reader, sessions []string,
+func (s inMemoryLockManager) inspect(_ engine.Reader, sessions []string,
 	messages []int64) (view.MessageAndSessionLocks, error) {
 	found := view.MessageAndSessionLocks{Sessions: make(map[string]layout.Lock),
 		Messages: make(map[int64]int64)}

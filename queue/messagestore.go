@@ -34,23 +34,23 @@ type inMemoryMessageStoreState struct {
 	sessions  map[string]*sessionLock
 	free      cursor.WaiterQueue // receivers waiting for any free session
 	receivers map[*Receiver]struct{}
-	waiting   int                // receivers that wait for messages or for a session
-	activates int64              // earliest due time, in ms, of a scheduled message, or host.Never
-	schedules uint64             // rises with each message that is scheduled
-	forwards  int64              // time in ms at which the timers forward messages, or host.Never
-	ticking   bool               // an operation holds turn: it is making the due changes
-	timer     messageStoreWakeUp // used by the timers
+	waiting   int                    // receivers that wait for messages or for a session
+	activates int64                  // earliest due time, in ms, of a scheduled message, or host.Never
+	schedules uint64                 // rises with each message that is scheduled
+	forwards  int64                  // time in ms at which the timers forward messages, or host.Never
+	ticking   bool                   // an operation holds turn: it is making the due changes
+	timer     messageStoreWakeUpTime // used by the timers
 
 	kept cachedCounters // guarded by transactions over the scope
 
-	turn         host.Mutex          // held while lapsed locks end and due messages are activated
-	forwarding   host.Mutex          // held while messages are forwarded, so that they stay in order
-	latest       atomic.Int64        // the latest time stored, in ms
-	size         atomic.Int64        // bytes of all messages
-	scheduled    atomic.Int64        // number of scheduled messages
-	active       atomic.Int64        // number of active messages; used only if several servers share the engine
-	lastReceived atomic.Int64        // the time of the last receive, in ms
-	expiry       expirySweepProgress // used only by the reaper's sweep
+	turn         host.CancelableMutex // held while lapsed locks end and due messages are activated
+	forwarding   host.CancelableMutex // held while messages are forwarded, so that they stay in order
+	latest       atomic.Int64         // the latest time stored, in ms
+	size         atomic.Int64         // bytes of all messages
+	scheduled    atomic.Int64         // number of scheduled messages
+	active       atomic.Int64         // number of active messages; used only if several servers share the engine
+	lastReceived atomic.Int64         // the time of the last receive, in ms
+	expiry       expirySweepProgress  // used only by the reaper's sweep
 }
 
 // newMessageStore returns the state in memory of one store of an entity. load must be called before it is
@@ -58,12 +58,12 @@ type inMemoryMessageStoreState struct {
 func newMessageStore(e *entityState, sub entity.SubQueue) *inMemoryMessageStoreState {
 	s := &inMemoryMessageStoreState{e: e, MessageStore: view.Of(e.kind, e.path, e.number,
 		e.properties.Load(), sub),
-		turn:       host.NewMutex(),
-		forwarding: host.NewMutex(), forwards: host.Never,
+		turn:       host.NewCancelableMutex(),
+		forwarding: host.NewCancelableMutex(), forwards: host.Never,
 		claims: make(map[int64]*inMemoryMessageClaim), tokens: make(map[message.UUID]*inMemoryMessageClaim),
 		sessions:  make(map[string]*sessionLock),
-		receivers: make(map[*Receiver]struct{}), activates: host.Never, timer: messageStoreWakeUp{index: -1}}
-	s.messages, s.locks, s.table = memoryLockManager{s}, memoryLockManager{s}, memoryLockManager{s}
+		receivers: make(map[*Receiver]struct{}), activates: host.Never, timer: messageStoreWakeUpTime{index: -1}}
+	s.messages, s.locks, s.table = inMemoryLockManager{s}, inMemoryLockManager{s}, inMemoryLockManager{s}
 	if s.Shared = e.m.shared; s.Shared {
 		s.messages, s.locks, s.table = storedLockManager{s}, storedLockManager{s}, storedLockManager{s}
 	}
@@ -195,7 +195,7 @@ func (s *inMemoryMessageStoreState) recordTime(ms int64) {
 }
 
 // applyEvents updates the state in memory after a transaction has been stored durably.
-func (s *inMemoryMessageStoreState) applyEvents(events []messageStoreUpdate) {
+func (s *inMemoryMessageStoreState) applyEvents(events []inMemoryMessageStoreChange) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, e := range events {
@@ -216,7 +216,7 @@ func (s *inMemoryMessageStoreState) applyEvents(events []messageStoreUpdate) {
 // wakeReceiver wakes a receiver for a message that has arrived. In a dead-letter queue the message may have a
 // lower sequence number than messages that were already received, since it keeps its number when it is
 // dead-lettered; receivers are made to look at it as well.
-func (s *inMemoryMessageStoreState) wakeReceiver(e messageStoreUpdate) {
+func (s *inMemoryMessageStoreState) wakeReceiver(e inMemoryMessageStoreChange) {
 	if !s.BySession {
 		if s.Sub != entity.Main {
 			s.cursor.Release(e.seq)

@@ -12,7 +12,7 @@ import (
 // is refused.
 func (p *modelRun) settleSome() {
 	a := entity.Address{Entity: "q"}
-	how := Settlement{Outcome: SettlementOutcome(p.r.IntN(5))}
+	how := SettlementRequest{Outcome: SettlementOutcome(p.r.IntN(5))}
 	list := p.lockedOnes()
 	if len(list) == 0 || len(p.lost) > 0 && p.r.IntN(6) == 0 {
 		token := newToken()
@@ -33,7 +33,7 @@ func (p *modelRun) settleSome() {
 }
 
 // settled applies a settlement to the model.
-func (p *modelRun) settled(m *modelMessage, how Settlement) {
+func (p *modelRun) settled(m *modelMessage, how SettlementRequest) {
 	p.lost = append(p.lost, m.token)
 	switch how.Outcome {
 	case Complete:
@@ -55,7 +55,7 @@ func (p *modelRun) transact() {
 	p.must(err)
 	locked := p.lockedOnes()
 	locked = locked[:min(len(locked), 2)]
-	hows := make([]Settlement, len(locked))
+	hows := make([]SettlementRequest, len(locked))
 	for i, m := range locked {
 		hows[i].Outcome = SettlementOutcome(p.r.IntN(5))
 		p.must(p.q.Settle(p.ctx, entity.Address{Entity: "q"}, m.token, hows[i], tx))
@@ -157,7 +157,7 @@ func (p *modelRun) sweepAll() {
 	p.logf("sweep")
 	p.sweep()
 	p.model.purge()
-	p.compareDead("after a sweep", p.testServer, p.model)
+	p.compareDead("after a sweep", p.testQueueHost, p.model)
 }
 
 // deadSome runs the reaper, receives all dead letters, and compares their number with the model.

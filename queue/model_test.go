@@ -44,7 +44,7 @@ func TestHistories(t *testing.T) {
 
 // modelRun is one run of TestHistories: a queue, the model of it, and the log of the operations so far.
 type modelRun struct {
-	*testServer
+	*testQueueHost
 	r     *rand.Rand
 	model *queueModel
 	log   []string
@@ -54,7 +54,7 @@ type modelRun struct {
 }
 
 func newModelRun(t *testing.T, seed uint64, bySession bool) *modelRun {
-	p := &modelRun{r: rand.New(rand.NewPCG(seed, 1)), testServer: newTestHost(t, Options{})}
+	p := &modelRun{r: rand.New(rand.NewPCG(seed, 1)), testQueueHost: newTestHost(t, Options{})}
 	if seed%2 == 1 { // the reaper works in the background, which must make no difference
 		p.auto = true
 		p.reopen()
@@ -109,7 +109,7 @@ func (p *modelRun) step() {
 		acts[p.r.IntN(len(acts))]()
 	}
 	p.settleDown()
-	p.compare("now", p.testServer, p.model)
+	p.compare("now", p.testQueueHost, p.model)
 	if !p.t.Failed() {
 		p.crash()
 	}
@@ -292,8 +292,9 @@ func (p *modelRun) crash() {
 	if testdisk.Postgres(p.t) && p.r.IntN(10) > 0 {
 		return
 	}
-	e := p.testServer
-	c := &testServer{t: p.t, ctx: p.ctx, fs: p.fs.CrashClone(vfs.CrashCloneCfg{}), base: e.base, opts: e.opts}
+	e := p.testQueueHost
+	c := &testQueueHost{t: p.t, ctx: p.ctx, fs: p.fs.CrashClone(vfs.CrashCloneCfg{}), base: e.base,
+		opts: e.opts}
 	c.open()
 	defer func() { c.must(c.h.Close()) }()
 	after := p.model.clone(storedLocksTested(p.t))
@@ -306,7 +307,7 @@ func (p *modelRun) crash() {
 
 // compare compares the messages of the queue with those of the model, except expired ones. when is a text
 // for the error message.
-func (p *modelRun) compare(when string, w *testServer, tw *queueModel) {
+func (p *modelRun) compare(when string, w *testQueueHost, tw *queueModel) {
 	p.t.Helper()
 	s, err := w.q.store(w.ctx, entity.Address{Entity: "q"})
 	w.must(err)
@@ -340,7 +341,7 @@ func (p *modelRun) compare(when string, w *testServer, tw *queueModel) {
 
 // compareDead compares the dead letters of the queue with those of the model. when is a text for the error
 // message.
-func (p *modelRun) compareDead(when string, w *testServer, tw *queueModel) {
+func (p *modelRun) compareDead(when string, w *testQueueHost, tw *queueModel) {
 	p.t.Helper()
 	list, err := w.q.Peek(
 		w.ctx,

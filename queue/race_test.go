@@ -37,7 +37,7 @@ func TestCompeting(t *testing.T) {
 			}
 		})
 	}
-	c := &competingConsumers{testServer: w, completed: map[string]int{}, left: senders * each, done: done}
+	c := &competingConsumers{testQueueHost: w, completed: map[string]int{}, left: senders * each, done: done}
 	seed := metamorphic.FirstSeed()
 	for i := range 6 {
 		receiving.Go(func() { c.receive(ctx, rand.New(rand.NewPCG(seed, uint64(i)))) })
@@ -62,7 +62,7 @@ func TestCompeting(t *testing.T) {
 }
 
 type competingConsumers struct {
-	*testServer
+	*testQueueHost
 	mu        sync.Mutex
 	completed map[string]int
 	left      int
@@ -86,7 +86,7 @@ func (c *competingConsumers) receive(ctx context.Context, r *rand.Rand) {
 			return
 		}
 		for _, d := range list {
-			how := Settlement{Outcome: SettlementOutcome(r.IntN(3))}
+			how := SettlementRequest{Outcome: SettlementOutcome(r.IntN(3))}
 			if r.IntN(10) == 0 {
 				continue
 			}
@@ -177,7 +177,7 @@ func TestOutOfOrderDeadLetters(t *testing.T) {
 				}
 				r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 				for _, d := range list {
-					w.settle("q", d, Settlement{Outcome: Abandon})
+					w.settle("q", d, SettlementRequest{Outcome: Abandon})
 				}
 			}
 		})
@@ -196,7 +196,7 @@ func TestOutOfOrderDeadLetters(t *testing.T) {
 					return
 				}
 				for _, d := range list {
-					how := Settlement{Outcome: SettlementOutcome(r.IntN(3))}
+					how := SettlementRequest{Outcome: SettlementOutcome(r.IntN(3))}
 					if err := w.q.Settle(w.ctx, dead, d.Token, how, nil); err != nil {
 						t.Error(err)
 					}

@@ -225,7 +225,7 @@ func (r *Receiver) tryReceive(ctx context.Context, max int,
 }
 
 // wait registers the receiver as waiting for messages.
-func (r *Receiver) wait() (*cursor.Waiter, error) {
+func (r *Receiver) wait() (*cursor.WaitingReceiver, error) {
 	defer r.s.e.m.in.Awaiting([][]byte{r.s.e.scope})
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
@@ -236,7 +236,7 @@ func (r *Receiver) wait() (*cursor.Waiter, error) {
 	return r.cursor().Waiters.Join(), nil
 }
 
-func (r *Receiver) stopWaiting(w *cursor.Waiter) {
+func (r *Receiver) stopWaiting(w *cursor.WaitingReceiver) {
 	r.s.e.recordUse(r.s.now())
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()

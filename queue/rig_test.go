@@ -19,9 +19,9 @@ import (
 // start is the time of the server's clock at the beginning of each test.
 var start = time.UnixMilli(1_700_000_000_500).UTC()
 
-// testServer is a server for tests that has only queues and topics: a host on a disk in memory, with a clock
-// that the test moves. Its methods fail the test if an operation fails.
-type testServer struct {
+// testQueueHost is a server for tests that has only queues and topics: a host on a disk in memory, with a
+// clock that the test moves. Its methods fail the test if an operation fails.
+type testQueueHost struct {
 	t    testing.TB
 	ctx  context.Context
 	fs   *testdisk.EngineStorage
@@ -35,14 +35,14 @@ type testServer struct {
 	auto bool
 }
 
-func newTestHost(t testing.TB, o Options) *testServer {
+func newTestHost(t testing.TB, o Options) *testQueueHost {
 	t.Helper()
 	return newWorldOn(t, testdisk.NewCrashable(t), o)
 }
 
-func newWorldOn(t testing.TB, fs *testdisk.EngineStorage, o Options) *testServer {
+func newWorldOn(t testing.TB, fs *testdisk.EngineStorage, o Options) *testQueueHost {
 	t.Helper()
-	w := &testServer{t: t, ctx: t.Context(), fs: fs, base: ttl.NewManual(start), opts: o}
+	w := &testQueueHost{t: t, ctx: t.Context(), fs: fs, base: ttl.NewManual(start), opts: o}
 	w.open()
 	t.Cleanup(func() {
 		w.check()
@@ -52,7 +52,7 @@ func newWorldOn(t testing.TB, fs *testdisk.EngineStorage, o Options) *testServer
 }
 
 // check fails the test if stored keys of queues and topics contradict each other.
-func (w *testServer) check() {
+func (w *testQueueHost) check() {
 	w.t.Helper()
 	w.must(w.q.Check(context.Background(), func(err error) bool {
 		w.t.Error(err)
@@ -60,12 +60,12 @@ func (w *testServer) check() {
 	}))
 }
 
-func (w *testServer) open() {
+func (w *testQueueHost) open() {
 	w.t.Helper()
 	w.openOn(w.fs)
 }
 
-func (w *testServer) openOn(fs *testdisk.EngineStorage) {
+func (w *testQueueHost) openOn(fs *testdisk.EngineStorage) {
 	w.t.Helper()
 	e, err := fs.OpenAt(w.ctx, w.base)
 	w.must(err)
@@ -79,13 +79,13 @@ func (w *testServer) openOn(fs *testdisk.EngineStorage) {
 	w.must(err)
 }
 
-func (w *testServer) reopen() {
+func (w *testQueueHost) reopen() {
 	w.t.Helper()
 	w.must(w.h.Close())
 	w.open()
 }
 
-func (w *testServer) must(err error) {
+func (w *testQueueHost) must(err error) {
 	w.t.Helper()
 	if err != nil {
 		w.t.Fatal(err)
@@ -93,7 +93,7 @@ func (w *testServer) must(err error) {
 }
 
 // fails fails the test unless err is an *entity.Error with this code.
-func (w *testServer) fails(err error, code entity.ErrorCode) {
+func (w *testQueueHost) fails(err error, code entity.ErrorCode) {
 	w.t.Helper()
 	if err == nil || entity.ErrorCodeOf(err) != code {
 		w.t.Fatalf("the error is %v of code %d, not of code %d", err, entity.ErrorCodeOf(err), code)
@@ -110,24 +110,24 @@ func standard() entity.Properties {
 
 // create creates an entity (a queue, topic or subscription) at path with the properties p. It fails the test
 // if that is refused.
-func (w *testServer) create(kind entity.Kind, path string, p entity.Properties) {
+func (w *testQueueHost) create(kind entity.Kind, path string, p entity.Properties) {
 	w.t.Helper()
 	_, err := w.q.Create(w.ctx, kind, path, p)
 	w.must(err)
 }
 
-func (w *testServer) change(path string, p entity.Properties) {
+func (w *testQueueHost) change(path string, p entity.Properties) {
 	w.t.Helper()
 	_, err := w.q.Update(w.ctx, path, p)
 	w.must(err)
 }
 
-func (w *testServer) remove(path string) {
+func (w *testQueueHost) remove(path string) {
 	w.t.Helper()
 	w.must(w.q.Delete(w.ctx, path))
 }
 
-func (w *testServer) queue(name string, change ...func(*entity.Properties)) {
+func (w *testQueueHost) queue(name string, change ...func(*entity.Properties)) {
 	w.t.Helper()
 	p := standard()
 	for _, fn := range change {
@@ -136,7 +136,7 @@ func (w *testServer) queue(name string, change ...func(*entity.Properties)) {
 	w.create(entity.Queue, name, p)
 }
 
-func (w *testServer) update(name string, change ...func(*entity.Properties)) {
+func (w *testQueueHost) update(name string, change ...func(*entity.Properties)) {
 	w.t.Helper()
 	p := standard()
 	for _, fn := range change {
@@ -146,7 +146,7 @@ func (w *testServer) update(name string, change ...func(*entity.Properties)) {
 }
 
 // at sets the server's clock to the time d after start. If tidy is set, it then runs the reaper.
-func (w *testServer) at(d time.Duration) {
+func (w *testQueueHost) at(d time.Duration) {
 	w.t.Helper()
 	to := start.Add(d)
 	_, err := w.h.Instance().SetClock(w.ctx, ttl.ClockChangeRequest{Set: &to})
@@ -156,7 +156,7 @@ func (w *testServer) at(d time.Duration) {
 	}
 }
 
-func (w *testServer) sweep() int {
+func (w *testQueueHost) sweep() int {
 	w.t.Helper()
 	n, err := w.h.Instance().SweepNow(w.ctx)
 	w.must(err)
@@ -188,7 +188,7 @@ func due(d time.Duration) func(*message.Message) {
 // address returns the address of the queue, topic or subscription with this path.
 func address(path string) entity.Address { return entity.Address{Entity: path} }
 
-func (w *testServer) send(queue string, list ...*message.Message) {
+func (w *testQueueHost) send(queue string, list ...*message.Message) {
 	w.t.Helper()
 	w.must(w.q.Send(w.ctx, address(queue), list, nil))
 }
@@ -207,7 +207,7 @@ func texts(list []Delivery) string {
 	return strings.Join(words, " ")
 }
 
-func (w *testServer) receiver(a entity.Address, o ReceiverOptions) *Receiver {
+func (w *testQueueHost) receiver(a entity.Address, o ReceiverOptions) *Receiver {
 	w.t.Helper()
 	r, err := w.q.OpenReceiver(w.ctx, a, o)
 	w.must(err)
@@ -216,7 +216,7 @@ func (w *testServer) receiver(a entity.Address, o ReceiverOptions) *Receiver {
 }
 
 // take opens a receiver, receives up to 100 available messages without waiting, and closes the receiver.
-func (w *testServer) take(a entity.Address, o ReceiverOptions) []Delivery {
+func (w *testQueueHost) take(a entity.Address, o ReceiverOptions) []Delivery {
 	w.t.Helper()
 	r, err := w.q.OpenReceiver(w.ctx, a, o)
 	w.must(err)
@@ -227,14 +227,14 @@ func (w *testServer) take(a entity.Address, o ReceiverOptions) []Delivery {
 }
 
 // lock receives the available messages of a queue in PeekLock mode, without waiting.
-func (w *testServer) lock(queue string) []Delivery {
+func (w *testQueueHost) lock(queue string) []Delivery {
 	w.t.Helper()
 	return w.take(entity.Address{Entity: queue}, ReceiverOptions{})
 }
 
 // expect receives the available messages of a queue in PeekLock mode, and fails the test unless want lists
 // their bodies, separated by blanks. A message with n failed deliveries is listed with +n, as in "A B+1".
-func (w *testServer) expect(queue, want string) []Delivery {
+func (w *testQueueHost) expect(queue, want string) []Delivery {
 	w.t.Helper()
 	list := w.lock(queue)
 	if got := texts(list); got != want {
@@ -245,7 +245,7 @@ func (w *testServer) expect(queue, want string) []Delivery {
 
 // dead fails the test unless want lists the messages in the queue's dead-letter queue, as text:reason,
 // separated by blanks.
-func (w *testServer) dead(queue, want string) {
+func (w *testQueueHost) dead(queue, want string) {
 	w.t.Helper()
 	list, err := w.q.Peek(
 		w.ctx,
@@ -264,7 +264,7 @@ func (w *testServer) dead(queue, want string) {
 
 // shows peeks at all messages of a queue, and returns them. It fails the test unless their bodies are want,
 // separated by blanks; a message with n failed deliveries is followed by +n, as in "A B+1".
-func (w *testServer) shows(queue, want string) []Delivery {
+func (w *testQueueHost) shows(queue, want string) []Delivery {
 	w.t.Helper()
 	list, err := w.q.Peek(w.ctx, entity.Address{Entity: queue}, PeekOptions{Max: 10000, MaxBytes: 1 << 30})
 	w.must(err)
@@ -274,13 +274,13 @@ func (w *testServer) shows(queue, want string) []Delivery {
 	return list
 }
 
-func (w *testServer) settle(queue string, d Delivery, s Settlement) {
+func (w *testQueueHost) settle(queue string, d Delivery, s SettlementRequest) {
 	w.t.Helper()
 	w.must(w.q.Settle(w.ctx, entity.Address{Entity: queue}, d.Token, s, nil))
 }
 
 // loses tries to settle a message, and fails the test unless the error is CodeMessageLockLost.
-func (w *testServer) loses(queue string, d Delivery, s Settlement) {
+func (w *testQueueHost) loses(queue string, d Delivery, s SettlementRequest) {
 	w.t.Helper()
 	w.fails(w.q.Settle(w.ctx, entity.Address{Entity: queue}, d.Token, s, nil), entity.CodeMessageLockLost)
 }

@@ -48,7 +48,7 @@ func TestServersCompete(t *testing.T) {
 						mu.Unlock()
 						for _, d := range list {
 							if mode == PeekLock {
-								settles.settle("q", d, Settlement{})
+								settles.settle("q", d, SettlementRequest{})
 							}
 						}
 					}
@@ -76,13 +76,13 @@ func TestServersWakeReceivers(t *testing.T) {
 	for name, c := range map[string]struct {
 		set  func(*entity.Properties)
 		o    ReceiverOptions
-		then func(b *testServer)
+		then func(b *testQueueHost)
 		want string
 	}{
-		"sent": {plain, ReceiverOptions{}, func(b *testServer) { b.send("q", msg("A")) }, "A"},
+		"sent": {plain, ReceiverOptions{}, func(b *testQueueHost) { b.send("q", msg("A")) }, "A"},
 		"next session": {sessions, nextSession(),
-			func(b *testServer) { b.send("q", msg("A", of("1"))) }, "A"},
-		"deleted": {plain, ReceiverOptions{}, func(b *testServer) { b.remove("q") }, "gone"},
+			func(b *testQueueHost) { b.send("q", msg("A", of("1"))) }, "A"},
+		"deleted": {plain, ReceiverOptions{}, func(b *testQueueHost) { b.remove("q") }, "gone"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, b := newServers(t, Options{})
@@ -122,7 +122,7 @@ func TestServersChangeEntities(t *testing.T) {
 	a, b := newServers(t, Options{})
 	a.create(entity.Topic, "t", standard())
 	var working sync.WaitGroup
-	for i, w := range []*testServer{a, b} {
+	for i, w := range []*testQueueHost{a, b} {
 		working.Go(func() {
 			for n := range each {
 				path := fmt.Sprint("t/Subscriptions/s", i, ".", n)
@@ -144,7 +144,7 @@ func TestServersChangeEntities(t *testing.T) {
 		})
 	}
 	working.Wait()
-	describe := func(w *testServer) (lines string) {
+	describe := func(w *testQueueHost) (lines string) {
 		list, err := w.q.List(w.ctx, entity.Subscription, "t", 0, 100)
 		w.must(err)
 		for _, e := range list {

@@ -16,11 +16,11 @@ import (
 
 // newServersOfOneDatabase returns two servers, each with an engine of its own, over one PostgreSQL database.
 // They use the clocks of the database and of the machine.
-func newServersOfOneDatabase(t *testing.T) (a, b *testServer) {
+func newServersOfOneDatabase(t *testing.T) (a, b *testQueueHost) {
 	t.Helper()
 	url, schema := pgschema.URL(t), pgschema.New(t)
-	server := func() *testServer {
-		w := &testServer{t: t, ctx: t.Context(), q: New(Options{})}
+	server := func() *testQueueHost {
+		w := &testQueueHost{t: t, ctx: t.Context(), q: New(Options{})}
 		e, err := postgres.Open(w.ctx, postgres.Options{URL: url, Schema: schema, AllowUnsafe: true,
 			Logger: slog.New(slog.DiscardHandler)})
 		w.must(err)
@@ -76,7 +76,7 @@ func TestWaitsOfOneDatabase(t *testing.T) {
 
 // waitForOne opens a receiver, waits for one message, and returns its text. If a step fails, it returns
 // the text of the error.
-func (w *testServer) waitForOne(queue string, o ReceiverOptions) string {
+func (w *testQueueHost) waitForOne(queue string, o ReceiverOptions) string {
 	r, err := w.q.OpenReceiver(w.ctx, address(queue), o)
 	if err != nil {
 		return err.Error()

@@ -24,7 +24,7 @@ type sharedEngineHandle struct {
 func (sharedEngineHandle) Shared() bool { return true }
 
 // newServers returns two servers that share one engine and one clock.
-func newServers(t *testing.T, o Options) (a, b *testServer) {
+func newServers(t *testing.T, o Options) (a, b *testQueueHost) {
 	t.Helper()
 	disk := testdisk.NewCrashable(t)
 	e, err := disk.Open(t.Context())
@@ -36,8 +36,8 @@ func newServers(t *testing.T, o Options) (a, b *testServer) {
 		t.Fatal(err)
 	}
 	base := ttl.NewManual(start)
-	server := func() *testServer {
-		w := &testServer{t: t, ctx: t.Context(), fs: disk, base: base, opts: o, q: New(o)}
+	server := func() *testQueueHost {
+		w := &testQueueHost{t: t, ctx: t.Context(), fs: disk, base: base, opts: o, q: New(o)}
 		handle := shared.Handle()
 		w.h, err = host.Open(w.ctx, sharedEngineHandle{handle, handle.(engine.Getter)},
 			host.Options{Clock: ttl.NewVirtualClock(base), ManualReaper: true}, w.q.Tenant())
@@ -51,15 +51,15 @@ func newServers(t *testing.T, o Options) (a, b *testServer) {
 }
 
 // pass moves the clock of all servers of the test forward by d.
-func (w *testServer) pass(d time.Duration) { w.base.Advance(d) }
+func (w *testQueueHost) pass(d time.Duration) { w.base.Advance(d) }
 
 // TestServers checks that what one server does to messages and entities takes effect for the next
 // operation of another server.
 func TestServers(t *testing.T) {
 	t.Parallel()
 	q, s := entity.Address{Entity: "q"}, time.Second
-	for name, play := range map[string]func(a, b *testServer){
-		"an entity is found at once": func(a, b *testServer) {
+	for name, play := range map[string]func(a, b *testQueueHost){
+		"an entity is found at once": func(a, b *testQueueHost) {
 			a.queue("q")
 			b.send("q", msg("A"))
 			a.expect("q", "A")
@@ -67,7 +67,7 @@ func TestServers(t *testing.T) {
 			b.remove("q")
 			a.fails(a.q.Send(a.ctx, q, []*message.Message{msg("B")}, nil), entity.CodeEntityNotFound)
 		},
-		"a message has one holder": func(a, b *testServer) {
+		"a message has one holder": func(a, b *testQueueHost) {
 			a.queue("q")
 			a.send("q", msg("A"), msg("B"), msg("C"))
 			r := a.receiver(q, ReceiverOptions{})
@@ -79,27 +79,27 @@ func TestServers(t *testing.T) {
 			b.expect("q", "C")
 			a.expect("q", "")
 		},
-		"the other server settles": func(a, b *testServer) {
+		"the other server settles": func(a, b *testQueueHost) {
 			a.queue("q")
 			a.send("q", msg("A"), msg("B"), msg("C"), msg("D"))
 			d := a.expect("q", "A B C D")
-			b.settle("q", d[0], Settlement{Outcome: Complete})
-			a.loses("q", d[0], Settlement{Outcome: Complete})
-			b.settle("q", d[1], Settlement{Outcome: Abandon})
-			a.loses("q", d[1], Settlement{Outcome: Complete})
-			b.settle("q", d[2], Settlement{Outcome: Defer})
-			b.settle("q", d[3], Settlement{Outcome: DeadLetter})
+			b.settle("q", d[0], SettlementRequest{Outcome: Complete})
+			a.loses("q", d[0], SettlementRequest{Outcome: Complete})
+			b.settle("q", d[1], SettlementRequest{Outcome: Abandon})
+			a.loses("q", d[1], SettlementRequest{Outcome: Complete})
+			b.settle("q", d[2], SettlementRequest{Outcome: Defer})
+			b.settle("q", d[3], SettlementRequest{Outcome: DeadLetter})
 			a.dead("q", "D:<nil>")
 			e := a.expect("q", "B+1")
 			got, err := a.q.ReceiveDeferred(a.ctx, q, []int64{d[2].Broker.SequenceNumber}, PeekLock, nil)
 			a.must(err)
 			_, err = b.q.ReceiveDeferred(a.ctx, q, []int64{d[2].Broker.SequenceNumber}, PeekLock, nil)
 			b.fails(err, entity.CodeMessageNotFound)
-			b.settle("q", got[0], Settlement{})
-			b.settle("q", e[0], Settlement{})
+			b.settle("q", got[0], SettlementRequest{})
+			b.settle("q", e[0], SettlementRequest{})
 			a.shows("q", "")
 		},
-		"a lock lapses and is renewed elsewhere": func(a, b *testServer) {
+		"a lock lapses and is renewed elsewhere": func(a, b *testQueueHost) {
 			a.queue("q", lockFor(10*s))
 			a.send("q", msg("A"), msg("B"))
 			d := a.expect("q", "A B")
@@ -108,10 +108,10 @@ func TestServers(t *testing.T) {
 			b.must(err)
 			b.pass(4 * s)
 			b.expect("q", "A+1")
-			a.loses("q", d[0], Settlement{})
-			a.settle("q", d[1], Settlement{})
+			a.loses("q", d[0], SettlementRequest{})
+			a.settle("q", d[1], SettlementRequest{})
 		},
-		"a server is killed": func(a, b *testServer) {
+		"a server is killed": func(a, b *testQueueHost) {
 			a.queue("q", lockFor(10*s))
 			a.send("q", msg("A"), msg("B"))
 			a.expect("q", "A B")
@@ -120,7 +120,7 @@ func TestServers(t *testing.T) {
 			b.pass(10 * s)
 			b.expect("q", "A+1 B+1")
 		},
-		"sessions": func(a, b *testServer) {
+		"sessions": func(a, b *testQueueHost) {
 			a.queue("q", sessions, lockFor(10*s))
 			a.send("q", msg("A", of("1")), msg("B", of("1")), msg("C", of("2")))
 			r := a.receiver(q, session("1"))
@@ -143,8 +143,8 @@ func TestServers(t *testing.T) {
 			if texts(got) != "A+1 B" || string(state) != "x" {
 				b.t.Fatal(texts(got), state)
 			}
-			a.fails(a.q.Settle(a.ctx, q, list[0].Token, Settlement{}, nil), entity.CodeSessionLockLost)
-			a.must(a.q.Settle(a.ctx, q, got[0].Token, Settlement{}, nil))
+			a.fails(a.q.Settle(a.ctx, q, list[0].Token, SettlementRequest{}, nil), entity.CodeSessionLockLost)
+			a.must(a.q.Settle(a.ctx, q, got[0].Token, SettlementRequest{}, nil))
 			next.Close()
 			last := a.receiver(q, nextSession())
 			got, err = last.TryReceive(a.ctx, 9)
@@ -153,7 +153,7 @@ func TestServers(t *testing.T) {
 				a.t.Fatal(texts(got))
 			}
 		},
-		"deleted, but for what is locked": func(a, b *testServer) {
+		"deleted, but for what is locked": func(a, b *testQueueHost) {
 			a.queue("q")
 			a.send("q", msg("A"), msg("B"))
 			r := a.receiver(q, ReceiverOptions{})
@@ -167,7 +167,7 @@ func TestServers(t *testing.T) {
 			}
 			b.shows("q", "A")
 		},
-		"described sessions": func(a, b *testServer) {
+		"described sessions": func(a, b *testQueueHost) {
 			a.queue("q", sessions)
 			a.send("q", msg("A", of("1")), msg("B", of("1")))
 			r := a.receiver(q, session("1"))
@@ -179,7 +179,7 @@ func TestServers(t *testing.T) {
 				b.t.Fatal(list)
 			}
 		},
-		"scheduled": func(a, b *testServer) {
+		"scheduled": func(a, b *testQueueHost) {
 			a.queue("q")
 			a.send("q", msg("A", due(s)), msg("B", due(2*s)))
 			b.pass(s)
@@ -188,7 +188,7 @@ func TestServers(t *testing.T) {
 			a.expect("q", "B")
 			b.expect("q", "")
 		},
-		"forwards": func(a, b *testServer) {
+		"forwards": func(a, b *testQueueHost) {
 			a.queue("to")
 			b.queue("q", func(p *entity.Properties) { p.ForwardTo = "to" })
 			a.send("q", msg("A"))
@@ -198,7 +198,7 @@ func TestServers(t *testing.T) {
 			b.send("q", msg("C"))
 			b.expect("q", "C")
 		},
-		"what a server that has ended has not forwarded": func(a, b *testServer) {
+		"what a server that has ended has not forwarded": func(a, b *testQueueHost) {
 			a.queue("to")
 			a.queue("q", func(p *entity.Properties) { p.ForwardTo = "to" })
 			m, err := b.q.dataset()
@@ -216,7 +216,7 @@ func TestServers(t *testing.T) {
 			b.sweep()
 			b.expect("to", "A")
 		},
-		"rules": func(a, b *testServer) {
+		"rules": func(a, b *testQueueHost) {
 			a.create(entity.Topic, "t", standard())
 			a.create(entity.Subscription, "t/Subscriptions/s", standard())
 			b.send("t", msg("A"))
@@ -233,22 +233,22 @@ func TestServers(t *testing.T) {
 			a.send("t", msg("D", func(m *message.Message) { m.SetText(message.Subject, "x") }))
 			b.expect("t/Subscriptions/s", "D")
 		},
-		"properties": func(a, b *testServer) {
+		"properties": func(a, b *testQueueHost) {
 			a.queue("q", lockFor(10*s))
 			b.send("q", msg("A"))
 			d := b.expect("q", "A")
 			a.update("q", lockFor(30*s), attempts(1))
-			b.loses("q", d[0], Settlement{})
+			b.loses("q", d[0], SettlementRequest{})
 			d = b.expect("q", "A")
 			if got := d[0].Broker.LockedUntil; got != start.Add(30*s).UnixMilli() {
 				b.t.Fatal(got)
 			}
-			b.settle("q", d[0], Settlement{Outcome: Abandon})
+			b.settle("q", d[0], SettlementRequest{Outcome: Abandon})
 			a.dead("q", "A:MaxDeliveryCountExceeded")
 			a.update("q", func(p *entity.Properties) { p.Status = entity.SendDisabled })
 			b.fails(b.q.Send(b.ctx, q, []*message.Message{msg("B")}, nil), entity.CodeEntityDisabled)
 		},
-		"idle": func(a, b *testServer) {
+		"idle": func(a, b *testQueueHost) {
 			a.queue("q", func(p *entity.Properties) { p.AutoDeleteOnIdle = 5 * time.Minute })
 			a.queue("other", func(p *entity.Properties) { p.AutoDeleteOnIdle = 5 * time.Minute })
 			b.expect("q", "")
@@ -269,18 +269,18 @@ func TestServers(t *testing.T) {
 			_, err = b.q.Get(b.ctx, "q")
 			b.fails(err, entity.CodeEntityNotFound)
 		},
-		"transactions": func(a, b *testServer) {
+		"transactions": func(a, b *testQueueHost) {
 			a.queue("q", lockFor(10*s))
 			a.send("q", msg("A"), msg("B"))
 			d := b.expect("q", "A B")
 			tx, err := a.q.Begin(a.ctx)
 			a.must(err)
-			a.must(a.q.Settle(a.ctx, q, d[0].Token, Settlement{}, tx))
-			b.loses("q", d[0], Settlement{})
+			a.must(a.q.Settle(a.ctx, q, d[0].Token, SettlementRequest{}, tx))
+			b.loses("q", d[0], SettlementRequest{})
 			a.must(tx.Commit(a.ctx))
 			tx, err = a.q.Begin(a.ctx)
 			a.must(err)
-			a.must(a.q.Settle(a.ctx, q, d[1].Token, Settlement{}, tx))
+			a.must(a.q.Settle(a.ctx, q, d[1].Token, SettlementRequest{}, tx))
 			a.must(a.h.Close()) // with the transaction
 			b.pass(10 * s)
 			b.expect("q", "")

@@ -15,8 +15,8 @@ func TestSessions(t *testing.T) {
 	t.Parallel()
 	a := entity.Address{Entity: "q"}
 	s := time.Second
-	for name, play := range map[string]func(w *testServer){
-		"each to one receiver": func(w *testServer) {
+	for name, play := range map[string]func(w *testQueueHost){
+		"each to one receiver": func(w *testQueueHost) {
 			w.queue("q", sessions)
 			w.send("q", msg("A", of("1")), msg("B", of("2")), msg("C", of("1")))
 			r1, r2 := w.receiver(a, nextSession()), w.receiver(a, nextSession())
@@ -38,7 +38,7 @@ func TestSessions(t *testing.T) {
 				w.t.Fatal("not counted")
 			}
 		},
-		"lapsed": func(w *testServer) {
+		"lapsed": func(w *testQueueHost) {
 			w.queue("q", sessions, lockFor(10*s), attempts(2))
 			w.send("q", msg("A", of("1")), msg("B", of("1")))
 			r := w.receiver(a, session("1"))
@@ -51,7 +51,7 @@ func TestSessions(t *testing.T) {
 				w.t.Fatal(until)
 			}
 			w.at(18 * s)
-			w.fails(w.q.Settle(w.ctx, a, d[0].Token, Settlement{}, nil), entity.CodeSessionLockLost)
+			w.fails(w.q.Settle(w.ctx, a, d[0].Token, SettlementRequest{}, nil), entity.CodeSessionLockLost)
 			w.sweep()
 			<-r.Ended()
 			_, err = r.TryReceive(w.ctx, 1)
@@ -60,7 +60,7 @@ func TestSessions(t *testing.T) {
 				w.t.Fatal(got)
 			}
 		},
-		"state": func(w *testServer) {
+		"state": func(w *testQueueHost) {
 			w.queue("q", sessions)
 			r := w.receiver(a, session("1"))
 			w.must(r.SetSessionState(w.ctx, []byte("x"), nil))
@@ -91,7 +91,7 @@ func TestSessions(t *testing.T) {
 				}
 			}
 		},
-		"listed": func(w *testServer) {
+		"listed": func(w *testQueueHost) {
 			w.queue("q", sessions)
 			w.send("q", msg("A", of("b")), msg("B", of("a")), msg("C", of("a")), msg("D", of("c\x00")))
 			for _, id := range []string{"b", "bb", "d"} {
@@ -105,13 +105,13 @@ func TestSessions(t *testing.T) {
 				}
 			}
 		},
-		"locked to the end of time": func(w *testServer) {
+		"locked to the end of time": func(w *testQueueHost) {
 			w.queue("q", sessions)
 			w.send("q", msg("A", of("1")), msg("B", of("1")))
 			r := w.receiver(a, session("1"))
 			d, err := r.TryReceive(w.ctx, 2)
 			w.must(err)
-			w.settle("q", d[0], Settlement{Outcome: Defer})
+			w.settle("q", d[0], SettlementRequest{Outcome: Defer})
 			more, err := w.q.ReceiveDeferred(w.ctx, a, []int64{1}, PeekLock, r)
 			w.must(err)
 			if one, two := d[1].Broker.LockedUntil, more[0].Broker.LockedUntil; one != message.LastMoment ||
@@ -122,7 +122,7 @@ func TestSessions(t *testing.T) {
 				w.t.Fatal(until)
 			}
 		},
-		"without one": func(w *testServer) {
+		"without one": func(w *testQueueHost) {
 			w.queue("q", sessions)
 			w.queue("plain")
 			w.fails(w.q.Send(w.ctx, address("q"), []*message.Message{msg("A")}, nil), entity.CodeNotAllowed)
@@ -131,20 +131,20 @@ func TestSessions(t *testing.T) {
 			_, err = w.q.OpenReceiver(w.ctx, entity.Address{Entity: "plain"}, nextSession())
 			w.fails(err, entity.CodeNotAllowed)
 		},
-		"in order, the abandoned first": func(w *testServer) {
+		"in order, the abandoned first": func(w *testQueueHost) {
 			w.queue("q", sessions)
 			w.send("q", msg("A", of("1")), msg("B", of("1")), msg("C", of("1")))
 			r := w.receiver(a, session("1"))
 			d, err := r.TryReceive(w.ctx, 2)
 			w.must(err)
-			w.settle("q", d[0], Settlement{Outcome: Abandon})
+			w.settle("q", d[0], SettlementRequest{Outcome: Abandon})
 			d, err = r.TryReceive(w.ctx, 2)
 			w.must(err)
 			if texts(d) != "A+1 C" {
 				w.t.Fatal(texts(d))
 			}
 		},
-		"oldest head first, expired ones aside": func(w *testServer) {
+		"oldest head first, expired ones aside": func(w *testQueueHost) {
 			w.queue("q", sessions)
 			w.send("q", msg("A", of("1"), lives(s)), msg("B", of("2")), msg("C", of("1")))
 			w.send("q", msg("D", of("3"), lives(s)))

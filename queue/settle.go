@@ -21,7 +21,7 @@ const maxReason = 4096
 // Settle settles the message whose lock has the given token, and returns when the change is durable. It may
 // be part of a transaction. Errors: CodeMessageLockLost, CodeSessionLockLost, CodeNotAllowed (dead-lettering
 // a dead letter), CodeEntityDisabled.
-func (q *Queues) Settle(ctx context.Context, a entity.Address, token message.UUID, st Settlement,
+func (q *Queues) Settle(ctx context.Context, a entity.Address, token message.UUID, st SettlementRequest,
 	tx *Transaction) error {
 	s, err := q.store(ctx, a)
 	if err != nil {
@@ -34,7 +34,7 @@ func (q *Queues) Settle(ctx context.Context, a entity.Address, token message.UUI
 	if tx != nil {
 		return s.locks.enlist(ctx, token, &st, tx)
 	}
-	list := []pendingSettlement{{token: token, Settlement: st}}
+	list := []pendingSettlement{{token: token, SettlementRequest: st}}
 	s.locks.settle(ctx, list)
 	return list[0].err
 }
@@ -43,7 +43,7 @@ func (q *Queues) Settle(ctx context.Context, a entity.Address, token message.UUI
 // index says. tokens and list have the same length. Several settlements share a transaction. SettleAll
 // returns the error of each message, or nil if all were settled.
 func (q *Queues) SettleAll(ctx context.Context, a entity.Address, tokens []message.UUID,
-	list []Settlement) (errs []error) {
+	list []SettlementRequest) (errs []error) {
 	s, err := q.store(ctx, a)
 	if err != nil {
 		return slices.Repeat([]error{err}, len(list))
@@ -54,7 +54,8 @@ func (q *Queues) SettleAll(ctx context.Context, a entity.Address, tokens []messa
 	errs = make([]error, len(list))
 	for i := range list {
 		if errs[i] = s.settleable(&list[i]); errs[i] == nil {
-			all, at = append(all, pendingSettlement{token: tokens[i], Settlement: list[i]}), append(at, i)
+			all, at = append(all, pendingSettlement{token: tokens[i],
+				SettlementRequest: list[i]}), append(at, i)
 		}
 	}
 	s.locks.settle(ctx, all)
@@ -67,9 +68,9 @@ func (q *Queues) SettleAll(ctx context.Context, a entity.Address, tokens []messa
 	return errs
 }
 
-// pendingSettlement is a Settlement that is being carried out. err is its result.
+// pendingSettlement is a SettlementRequest that is being carried out. err is its result.
 type pendingSettlement struct {
-	Settlement
+	SettlementRequest
 	token   message.UUID
 	claim   *inMemoryMessageClaim // if locks are in memory
 	outcome messageStateAfterLock
@@ -128,7 +129,7 @@ func settleTogether(list []pendingSettlement, run func(part []pendingSettlement,
 }
 
 // settleable fails if a settlement is invalid or the store does not allow it.
-func (s *inMemoryMessageStoreState) settleable(st *Settlement) error {
+func (s *inMemoryMessageStoreState) settleable(st *SettlementRequest) error {
 	if err := s.readable(); err != nil {
 		return err
 	}
@@ -150,7 +151,7 @@ func (s *inMemoryMessageStoreState) settleable(st *Settlement) error {
 // which it leaves the message. It fails with the error for a lost lock if the message does not exist any
 // more.
 func (w *messageTx) settle(s *inMemoryMessageStoreState, seq int64,
-	st *Settlement) (messageStateAfterLock, error) {
+	st *SettlementRequest) (messageStateAfterLock, error) {
 	p, err := w.partOf(s)
 	if err != nil {
 		return messageRemoved, err
@@ -167,7 +168,7 @@ func (w *messageTx) settle(s *inMemoryMessageStoreState, seq int64,
 
 // settleHeader settles a message whose lock the caller holds, and whose header h the caller has read.
 func (w *messageTx) settleHeader(p *messageStoreTransactionPart, seq int64, h layout.MessageHeader,
-	st *Settlement) (messageStateAfterLock, error) {
+	st *SettlementRequest) (messageStateAfterLock, error) {
 	switch st.Outcome {
 	case Complete:
 		return messageRemoved, w.take(p, seq, &h)

@@ -24,7 +24,7 @@ type errorAfterCommitEngine struct {
 func (e *errorAfterCommitEngine) Shared() bool { return e.shared }
 
 func (e *errorAfterCommitEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) ([]engine.ScopePosition, error) {
+	ahead ...[]byte) ([]engine.LSNScopeStatus, error) {
 	at, err := e.Engine.Update(ctx, scopes, fn, ahead...)
 	if err == nil && e.lost.Load() {
 		err = engine.ErrUnavailable
@@ -41,7 +41,7 @@ func TestUncertainSettlement(t *testing.T) {
 			t.Fatal(err)
 		}
 		e := &errorAfterCommitEngine{Engine: inner, shared: shared}
-		w := &testServer{t: t, ctx: t.Context(), base: ttl.NewManual(start), q: New(Options{})}
+		w := &testQueueHost{t: t, ctx: t.Context(), base: ttl.NewManual(start), q: New(Options{})}
 		w.h, err = host.Open(w.ctx, e, host.Options{Clock: ttl.NewVirtualClock(w.base), ManualReaper: true},
 			w.q.Tenant())
 		w.must(err)
@@ -49,7 +49,7 @@ func TestUncertainSettlement(t *testing.T) {
 		w.send("q", msg("A"), msg("B"), msg("C"))
 		d := w.expect("q", "A B C")
 		e.lost.Store(true)
-		errs := w.q.SettleAll(w.ctx, address("q"), tokensOf(d), make([]Settlement, 3))
+		errs := w.q.SettleAll(w.ctx, address("q"), tokensOf(d), make([]SettlementRequest, 3))
 		e.lost.Store(false)
 		for i := range 3 {
 			if len(errs) != 3 || entity.ErrorCodeOf(errs[i]) != entity.CodeStorage {
@@ -69,7 +69,7 @@ func TestSettleAll(t *testing.T) {
 	d := w.expect("q", "A B C D")
 	long := string(make([]byte, maxReason+1))
 	tokens := append(tokensOf(d), newToken())
-	errs := w.q.SettleAll(w.ctx, address("q"), tokens, []Settlement{{Outcome: Complete},
+	errs := w.q.SettleAll(w.ctx, address("q"), tokens, []SettlementRequest{{Outcome: Complete},
 		{Outcome: DeadLetter, Reason: &long}, {Outcome: Abandon}, {Outcome: DeadLetter}, {Outcome: Complete}})
 	if len(errs) != 5 || errs[0] != nil || entity.ErrorCodeOf(errs[1]) != entity.CodeArgument ||
 		errs[2] != nil ||
@@ -78,7 +78,7 @@ func TestSettleAll(t *testing.T) {
 	}
 	w.expect("q", "C+1")
 	w.dead("q", "D:<nil>")
-	errs = w.q.SettleAll(w.ctx, address("gone"), make([]message.UUID, 2), make([]Settlement, 2))
+	errs = w.q.SettleAll(w.ctx, address("gone"), make([]message.UUID, 2), make([]SettlementRequest, 2))
 	if len(errs) != 2 || entity.ErrorCodeOf(errs[1]) != entity.CodeEntityNotFound {
 		t.Error(errs)
 	}

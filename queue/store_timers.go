@@ -10,10 +10,10 @@ import (
 	"github.com/mayflydb/mayfly/queue/internal/alarm"
 )
 
-// dueStoreChangeScheduler makes changes of stores that are due, if no other operation makes them: locks lapse
+// messageDueTimeScheduler makes changes of stores that are due, if no other operation makes them: locks lapse
 // and scheduled messages become active. One goroutine serves all stores of a dataset. Correctness does not
 // depend on its speed, because receives and the reaper make the due changes of their store themselves.
-type dueStoreChangeScheduler struct {
+type messageDueTimeScheduler struct {
 	*alarm.Alarm
 	m    *loadedEntities
 	mu   sync.Mutex // guards the following fields
@@ -24,15 +24,15 @@ type dueStoreChangeScheduler struct {
 // retryTimer is the number of milliseconds until a store is tried again after an error.
 const retryTimer = 1000
 
-func newTimers(m *loadedEntities) *dueStoreChangeScheduler {
-	t := &dueStoreChangeScheduler{m: m}
+func newTimers(m *loadedEntities) *messageDueTimeScheduler {
+	t := &messageDueTimeScheduler{m: m}
 	t.Alarm = alarm.New(m.in.Clock(), t.tick)
 	return t
 }
 
 // arm plans the next automatic change of the message store s, such as the end of a lock, for the time at, in
 // milliseconds since 1970. If an earlier change is planned already, that one stays.
-func (t *dueStoreChangeScheduler) arm(s *inMemoryMessageStoreState, at int64) {
+func (t *messageDueTimeScheduler) arm(s *inMemoryMessageStoreState, at int64) {
 	if at == host.Never {
 		return
 	}
@@ -55,7 +55,7 @@ func (t *dueStoreChangeScheduler) arm(s *inMemoryMessageStoreState, at int64) {
 
 // tick makes the changes that are due at the millisecond now in queues and subscriptions, and rolls back
 // transactions whose time is over. It returns the millisecond at which it must be called again.
-func (t *dueStoreChangeScheduler) tick(ctx context.Context, now int64) (first int64) {
+func (t *messageDueTimeScheduler) tick(ctx context.Context, now int64) (first int64) {
 	for ctx.Err() == nil {
 		t.mu.Lock()
 		if over := t.overdue(now); len(over) > 0 {
@@ -88,7 +88,7 @@ func (t *dueStoreChangeScheduler) tick(ctx context.Context, now int64) (first in
 
 // first returns the earliest millisecond at which a store or a transaction is due. The caller holds the
 // mutex.
-func (t *dueStoreChangeScheduler) first() int64 {
+func (t *messageDueTimeScheduler) first() int64 {
 	first := int64(host.Never)
 	if len(t.heap) > 0 {
 		first = t.heap[0].timer.at
@@ -99,8 +99,9 @@ func (t *dueStoreChangeScheduler) first() int64 {
 	return first
 }
 
-// messageStoreWakeUp is a store's wake-up time and its position in the heap. The mutex of timers guards it.
-type messageStoreWakeUp struct {
+// messageStoreWakeUpTime is a store's wake-up time and its position in the heap. The mutex of timers guards
+// it.
+type messageStoreWakeUpTime struct {
 	at    int64
 	index int // -1 if it is in no heap
 }

@@ -278,7 +278,7 @@ func (s storedLockManager) settle(ctx context.Context, list []pendingSettlement)
 			return nil
 		}
 		if err == nil {
-			err = w.settleStored(p, seq, &l, &st.Settlement)
+			err = w.settleStored(p, seq, &l, &st.SettlementRequest)
 		}
 		return err
 	})

@@ -150,7 +150,7 @@ func (s storedLockManager) advance(ctx context.Context) (more bool, err error) {
 	s.mu.Lock()
 	_, ended := s.popLapsed(s.now()) // the receivers of this server
 	s.mu.Unlock()
-	var c layout.Counters
+	var c layout.MessageStoreCounters
 	var last int64
 	err = s.e.m.update(ctx, [][]byte{s.e.scope}, func(w *messageTx) (err error) {
 		c, last, err = w.advance(s.inMemoryMessageStoreState)

@@ -8,7 +8,7 @@ import (
 )
 
 // enlist reserves a locked message for a transaction until the transaction ends or has exceeded its time.
-func (s storedLockManager) enlist(ctx context.Context, token message.UUID, st *Settlement,
+func (s storedLockManager) enlist(ctx context.Context, token message.UUID, st *SettlementRequest,
 	tx *Transaction) error {
 	err := s.run(ctx, func(w *messageTx, p *messageStoreTransactionPart) error {
 		seq, l, err := w.heldLock(p, token)
@@ -34,7 +34,7 @@ func (s storedLockManager) enlist(ctx context.Context, token message.UUID, st *S
 type storedLockSettlementTransactionStep struct {
 	s     storedLockManager
 	token message.UUID
-	how   Settlement
+	how   SettlementRequest
 }
 
 func (st *storedLockSettlementTransactionStep) entities() []*entityState {

@@ -85,7 +85,7 @@ func (s *inMemoryMessageStoreState) learnDue(ctx context.Context) error {
 	if !s.e.m.shared || s.hasEnded() != nil {
 		return nil
 	}
-	var c layout.Counters
+	var c layout.MessageStoreCounters
 	err := s.e.m.in.Engine().View(ctx, func(r engine.Reader) (err error) {
 		c, err = s.ReadCounters(r)
 		return err
@@ -98,7 +98,7 @@ func (s *inMemoryMessageStoreState) learnDue(ctx context.Context) error {
 
 // noteCounters records the number and size of messages and the next wake-up time from the stored counters,
 // since other servers that share the engine change them as well.
-func (s *inMemoryMessageStoreState) noteCounters(c *layout.Counters) {
+func (s *inMemoryMessageStoreState) noteCounters(c *layout.MessageStoreCounters) {
 	s.size.Store(c.Bytes)
 	s.scheduled.Store(c.Scheduled)
 	s.active.Store(c.Active)

@@ -150,7 +150,7 @@ func transactionEnded() error {
 }
 
 // watch makes the timers roll a transaction back when its time is over.
-func (t *dueStoreChangeScheduler) watch(tx *Transaction) {
+func (t *messageDueTimeScheduler) watch(tx *Transaction) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.open = append(t.open, tx)
@@ -159,7 +159,7 @@ func (t *dueStoreChangeScheduler) watch(tx *Transaction) {
 
 // unwatch removes a transaction that has ended from the open transactions whose time limits the scheduler
 // watches.
-func (t *dueStoreChangeScheduler) unwatch(tx *Transaction) {
+func (t *messageDueTimeScheduler) unwatch(tx *Transaction) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if i := slices.Index(t.open, tx); i >= 0 {
@@ -168,7 +168,7 @@ func (t *dueStoreChangeScheduler) unwatch(tx *Transaction) {
 }
 
 // overdue returns the transactions whose time is over. The caller holds the mutex.
-func (t *dueStoreChangeScheduler) overdue(now int64) (list []*Transaction) {
+func (t *messageDueTimeScheduler) overdue(now int64) (list []*Transaction) {
 	for _, tx := range t.open {
 		if tx.until <= now {
 			list = append(list, tx)

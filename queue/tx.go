@@ -19,16 +19,16 @@ type messageTx struct {
 	now    int64
 	moved  int64 // bytes of messages written so far
 	parts  []*messageStoreTransactionPart
-	scopes []scopeLSNOfTransaction // scopes in use; only if the engine is not shared
-	keyBuf []byte                  // see key
+	scopes []transactionScopeLSN // scopes in use; only if the engine is not shared
+	keyBuf []byte                // see key
 }
 
 // messageStoreTransactionPart is the part of a transaction that concerns one message store.
 type messageStoreTransactionPart struct {
 	*inMemoryMessageStoreState
-	layout.Counters
-	dirty  bool                 // a key of the store was written
-	events []messageStoreUpdate // applied to the store once the transaction is durable
+	layout.MessageStoreCounters
+	dirty  bool                         // a key of the store was written
+	events []inMemoryMessageStoreChange // applied to the store once the transaction is durable
 	// unlinked is the set of messages whose lock was ended and that have no index entries; nil: none.
 	unlinked map[int64]bool
 	// firsts holds the first active message of each session for which it is known; 0: the session has none.
@@ -36,20 +36,21 @@ type messageStoreTransactionPart struct {
 	firsts map[string]int64
 }
 
-// messageStoreUpdate is a change of a store's state in memory that a transaction makes once it is durable.
-type messageStoreUpdate struct {
-	kind   messageStoreUpdateKind
+// inMemoryMessageStoreChange is a change of a store's state in memory that a transaction makes once it is
+// durable.
+type inMemoryMessageStoreChange struct {
+	kind   inMemoryMessageStoreChangeKind
 	seq    int64
 	header layout.MessageHeader // of an arrived message
 	due    int64
 }
 
-// messageStoreUpdateKind says what a messageStoreUpdate changes.
-type messageStoreUpdateKind uint8
+// inMemoryMessageStoreChangeKind says what an inMemoryMessageStoreChange changes.
+type inMemoryMessageStoreChangeKind uint8
 
 const (
-	arrived messageStoreUpdateKind = iota // a message has become active
-	awaits                                // a message is scheduled
+	arrived inMemoryMessageStoreChangeKind = iota // a message has become active
+	awaits                                        // a message is scheduled
 )
 
 // update runs one transaction on messages in the given engine scopes: those of the queues and topics that fn
@@ -127,7 +128,7 @@ func (w *messageTx) partOf(s *inMemoryMessageStoreState) (*messageStoreTransacti
 		w.now = c.Latest
 		s.recordTime(w.now)
 	}
-	p := &messageStoreTransactionPart{inMemoryMessageStoreState: s, Counters: c}
+	p := &messageStoreTransactionPart{inMemoryMessageStoreState: s, MessageStoreCounters: c}
 	w.parts = append(w.parts, p)
 	return p, nil
 }
@@ -161,8 +162,8 @@ func (w *messageTx) finish() {
 			w.NextLSN(scope)
 			last = scope
 		}
-		p.Counters.Latest = max(p.Counters.Latest, w.now)
-		w.Set(p.Keys.Family(layout.FamilyCounters), p.Counters.Encode())
+		p.MessageStoreCounters.Latest = max(p.MessageStoreCounters.Latest, w.now)
+		w.Set(p.Keys.Family(layout.FamilyCounters), p.MessageStoreCounters.Encode())
 		w.keepCounters(p)
 		w.keepScopes()
 	}
@@ -178,7 +179,7 @@ func (w *messageTx) tell() {
 			p.scheduled.Store(p.Scheduled)
 			p.applyEvents(p.events)
 			if w.m.shared {
-				p.noteCounters(&p.Counters)
+				p.noteCounters(&p.MessageStoreCounters)
 			}
 			p.e.changes.Notify()
 			p.e.m.q.changes.Notify()
@@ -190,7 +191,7 @@ func (w *messageTx) tell() {
 func createStores(t engine.Txn, number uint32, kind entity.Kind) {
 	for _, sub := range storesOf(kind) {
 		t.Set(layout.MessageStoreKeysOf(number, sub).Family(layout.FamilyCounters),
-			(&layout.Counters{}).Encode())
+			(&layout.MessageStoreCounters{}).Encode())
 	}
 }
 
@@ -217,7 +218,7 @@ func (w *messageTx) put(p *messageStoreTransactionPart, seq int64, h *layout.Mes
 		if w.m.shared {
 			p.Wake(h.Due)
 		}
-		p.events = append(p.events, messageStoreUpdate{kind: awaits, due: h.Due})
+		p.events = append(p.events, inMemoryMessageStoreChange{kind: awaits, due: h.Due})
 	}
 	return nil
 }
@@ -276,7 +277,7 @@ func (w *messageTx) link(p *messageStoreTransactionPart, seq int64, h *layout.Me
 	if p.Sub == entity.Main {
 		w.Set(p.ExpiryKey(seq, h), nil)
 	}
-	p.events = append(p.events, messageStoreUpdate{kind: arrived, seq: seq, header: *h})
+	p.events = append(p.events, inMemoryMessageStoreChange{kind: arrived, seq: seq, header: *h})
 	return nil
 }
 

@@ -11,13 +11,14 @@ import (
 
 // advance makes the changes of a store that are due: locks lapse and scheduled messages become active. It
 // returns the counters afterwards; last is the due time of the last activated message, or 0.
-func (w *messageTx) advance(s *inMemoryMessageStoreState) (c layout.Counters, last int64, err error) {
+func (w *messageTx) advance(s *inMemoryMessageStoreState) (c layout.MessageStoreCounters, last int64,
+	err error) {
 	p, err := w.partOf(s)
 	if err != nil {
 		return c, 0, err
 	}
 	if p.Next == 0 || p.Next > w.now {
-		return p.Counters, 0, nil
+		return p.MessageStoreCounters, 0, nil
 	}
 	p.dirty, p.Next = true, 0
 	if p.e.kind != entity.Topic {
@@ -33,7 +34,7 @@ func (w *messageTx) advance(s *inMemoryMessageStoreState) (c layout.Counters, la
 		return c, 0, err
 	}
 	p.Wake(due)
-	return p.Counters, last, nil
+	return p.MessageStoreCounters, last, nil
 }
 
 // lapseMessages ends lapsed locks of messages, at most maxLapse.

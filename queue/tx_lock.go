@@ -157,7 +157,7 @@ func (w *messageTx) heldLock(p *messageStoreTransactionPart,
 
 // settleStored settles the message that a lock covers.
 func (w *messageTx) settleStored(p *messageStoreTransactionPart, seq int64, l *layout.Lock,
-	st *Settlement) error {
+	st *SettlementRequest) error {
 	w.dropLock(p, seq, l)
 	what, err := w.settle(p.inMemoryMessageStoreState, seq, st)
 	if err != nil || what != messageReady {

@@ -40,14 +40,14 @@ func TestUpdateWithoutChange(t *testing.T) {
 	}
 	w.must(plain.Err())
 	w.must(held.Err())
-	w.settle("q", first[0], Settlement{Outcome: Complete})
-	w.settle("s", second[0], Settlement{Outcome: Complete})
+	w.settle("q", first[0], SettlementRequest{Outcome: Complete})
+	w.settle("s", second[0], SettlementRequest{Outcome: Complete})
 
 	w.send("q", msg("C"))
 	third, err := plain.TryReceive(w.ctx, 1)
 	w.must(err)
 	w.update("q", func(p *entity.Properties) { p.UserMetadata = "x" })
-	w.loses("q", third[0], Settlement{Outcome: Complete})
+	w.loses("q", third[0], SettlementRequest{Outcome: Complete})
 }
 
 // TestImmutable checks that a change of an immutable property is refused with Service Bus's error text.
@@ -176,7 +176,7 @@ func TestTextOfForwardTargets(t *testing.T) {
 				e.Properties.ForwardDeadLettersTo)
 		}
 		w.send(name, msg("A"))
-		w.settle("to/here", w.expect("to/here", "A")[0], Settlement{Outcome: Complete})
+		w.settle("to/here", w.expect("to/here", "A")[0], SettlementRequest{Outcome: Complete})
 	}
 	p := standard()
 	p.ForwardTo = "sb://localhost/absent"
@@ -312,7 +312,7 @@ func TestDeadLetterSource(t *testing.T) {
 	w.queue("Errors")
 	w.queue("Sales.Orders", func(p *entity.Properties) { p.ForwardDeadLettersTo = "Errors" })
 	w.send("Sales.Orders", msg("A"))
-	w.settle("Sales.Orders", w.expect("Sales.Orders", "A")[0], Settlement{Outcome: DeadLetter})
+	w.settle("Sales.Orders", w.expect("Sales.Orders", "A")[0], SettlementRequest{Outcome: DeadLetter})
 	if b := w.expect("Errors", "A")[0].Broker; b.DeadLetterSource != "sales.orders" {
 		t.Errorf("the source is %q", b.DeadLetterSource)
 	}

@@ -19,8 +19,8 @@ const (
 	DeadLetter                   // moves the message to the dead-letter queue
 )
 
-// Settlement describes how to settle one message.
-type Settlement struct {
+// SettlementRequest describes how to settle one message.
+type SettlementRequest struct {
 	Outcome     SettlementOutcome
 	Modify      []message.ApplicationProperty // application properties to set; null deletes one
 	Reason      *string                       // of DeadLetter; nil: no reason

@@ -16,26 +16,26 @@ func TestWaiting(t *testing.T) {
 	for name, c := range map[string]struct {
 		set   []func(*entity.Properties)
 		o     ReceiverOptions
-		first func(w *testServer)
-		then  func(w *testServer)
+		first func(w *testQueueHost)
+		then  func(w *testQueueHost)
 		want  string
 	}{
-		"sent": {then: func(w *testServer) { w.send("q", msg("A")) }, want: "A"},
+		"sent": {then: func(w *testQueueHost) { w.send("q", msg("A")) }, want: "A"},
 		"a lock lapses": {
 			set:   []func(*entity.Properties){lockFor(10 * s)},
-			first: func(w *testServer) { w.send("q", msg("A")); w.expect("q", "A") },
-			then:  func(w *testServer) { w.at(10 * s) }, want: "A+1"},
+			first: func(w *testQueueHost) { w.send("q", msg("A")); w.expect("q", "A") },
+			then:  func(w *testQueueHost) { w.at(10 * s) }, want: "A+1"},
 		"its time comes": {
-			first: func(w *testServer) { w.send("q", msg("A", due(s))) },
-			then:  func(w *testServer) { w.at(s) }, want: "A"},
+			first: func(w *testQueueHost) { w.send("q", msg("A", due(s))) },
+			then:  func(w *testQueueHost) { w.at(s) }, want: "A"},
 		"in a session": {set: []func(*entity.Properties){sessions}, o: session("1"),
-			then: func(w *testServer) { w.send("q", msg("A", of("1"))) }, want: "A"},
+			then: func(w *testQueueHost) { w.send("q", msg("A", of("1"))) }, want: "A"},
 		"the next session": {set: []func(*entity.Properties){sessions}, o: nextSession(),
-			then: func(w *testServer) { w.send("q", msg("A", of("1"))) }, want: "A"},
+			then: func(w *testQueueHost) { w.send("q", msg("A", of("1"))) }, want: "A"},
 		"a session that is released": {
 			set: []func(*entity.Properties){sessions, lockFor(10 * s)}, o: nextSession(),
-			first: func(w *testServer) { w.send("q", msg("A", of("1"))); w.receiver(a, session("1")) },
-			then:  func(w *testServer) { w.at(10 * s) }, want: "A"},
+			first: func(w *testQueueHost) { w.send("q", msg("A", of("1"))); w.receiver(a, session("1")) },
+			then:  func(w *testQueueHost) { w.at(10 * s) }, want: "A"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newTestHost(t, Options{})
@@ -69,7 +69,7 @@ func TestWaiting(t *testing.T) {
 }
 
 // waitUntil returns as soon as a receiver waits for messages of the store with this address.
-func waitUntil(w *testServer, a entity.Address) {
+func waitUntil(w *testQueueHost, a entity.Address) {
 	w.t.Helper()
 	s, err := w.q.store(w.ctx, a)
 	w.must(err)
@@ -90,12 +90,12 @@ func noReceivers(p *entity.Properties) { p.Status = entity.ReceiveDisabled }
 func TestReceiverEndErrors(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		end  func(w *testServer)
+		end  func(w *testQueueHost)
 		want entity.ErrorCode
 	}{
-		"deleted":  {func(w *testServer) { w.remove("q") }, entity.CodeEntityNotFound},
-		"disabled": {func(w *testServer) { w.update("q", noReceivers) }, entity.CodeEntityDisabled},
-		"stopped":  {func(w *testServer) { w.reopen() }, entity.CodeCancelled},
+		"deleted":  {func(w *testQueueHost) { w.remove("q") }, entity.CodeEntityNotFound},
+		"disabled": {func(w *testQueueHost) { w.update("q", noReceivers) }, entity.CodeEntityDisabled},
+		"stopped":  {func(w *testQueueHost) { w.reopen() }, entity.CodeCancelled},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newTestHost(t, Options{})

@@ -53,8 +53,8 @@ func (w *sharedEngineChangeWatcher) look(ctx context.Context) error {
 	if len(awaited) == 0 {
 		return nil
 	}
-	var at []engine.ScopePosition
-	var counts map[*inMemoryMessageStoreState]layout.Counters
+	var at []engine.LSNScopeStatus
+	var counts map[*inMemoryMessageStoreState]layout.MessageStoreCounters
 	err := w.m.in.Engine().View(ctx, func(r engine.Reader) (err error) {
 		scopes := make([][]byte, len(awaited))
 		for i, e := range awaited {
@@ -72,8 +72,8 @@ func (w *sharedEngineChangeWatcher) look(ctx context.Context) error {
 }
 
 // wake wakes the callers that wait for entities which have changed since the last read.
-func (w *sharedEngineChangeWatcher) wake(ctx context.Context, list []*entityState, at []engine.ScopePosition,
-	counts map[*inMemoryMessageStoreState]layout.Counters) error {
+func (w *sharedEngineChangeWatcher) wake(ctx context.Context, list []*entityState, at []engine.LSNScopeStatus,
+	counts map[*inMemoryMessageStoreState]layout.MessageStoreCounters) error {
 	outdated := false
 	next := make(map[uint32]uint64, len(list))
 	for i, e := range list {
@@ -115,7 +115,7 @@ func (m *loadedEntities) reported([]byte) { m.watcher.WakeUp() }
 
 // readCounters reads the counters of all message stores of entities.
 func readCounters(r engine.Reader,
-	list []*entityState) (map[*inMemoryMessageStoreState]layout.Counters, error) {
+	list []*entityState) (map[*inMemoryMessageStoreState]layout.MessageStoreCounters, error) {
 	var stores []*inMemoryMessageStoreState
 	var keys [][]byte
 	for _, e := range list {
@@ -125,7 +125,7 @@ func readCounters(r engine.Reader,
 			}
 		}
 	}
-	counts := make(map[*inMemoryMessageStoreState]layout.Counters, len(stores))
+	counts := make(map[*inMemoryMessageStoreState]layout.MessageStoreCounters, len(stores))
 	err := engine.GetEach(r, keys, func(i int, v []byte) (bool, error) {
 		if v == nil {
 			return true, nil // it was deleted

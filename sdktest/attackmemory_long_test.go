@@ -23,8 +23,8 @@ import (
 // hundreds of large reads that begin at once.
 const burstBound = 250 * time.Millisecond
 
-// memoryAttack is an attack that makes a server hold memory, connections or file descriptors.
-type memoryAttack struct {
+// resourceExhaustionAttack is an attack that makes a server hold memory, connections or file descriptors.
+type resourceExhaustionAttack struct {
 	name   string
 	mostMB int // that the server may take more at its peak
 	run    func(t *testing.T, a *attackedServer, bus string) (open []io.Closer)
@@ -33,9 +33,9 @@ type memoryAttack struct {
 // memoryAttacks returns the attacks with the memory that each may cost: very little for clients without a
 // key; for clients with a key as much as the limit for all requests together, and garbage that has not
 // been collected yet.
-func memoryAttacks() []memoryAttack {
+func memoryAttacks() []resourceExhaustionAttack {
 	const withoutKey, withKey = 120, 1200
-	return []memoryAttack{
+	return []resourceExhaustionAttack{
 		{"unfinished messages of AMQP", withoutKey, func(t *testing.T, _ *attackedServer,
 			bus string) (open []io.Closer) {
 			for range 72 {

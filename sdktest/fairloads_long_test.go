@@ -25,9 +25,9 @@ import (
 	"github.com/mayflydb/mayfly/queue/amqp/frame"
 )
 
-// loadScenario is a load that clients put on a server while other clients read: an attack, or cheap
+// serverLoadScenario is a load that clients put on a server while other clients read: an attack, or cheap
 // requests for comparison.
-type loadScenario struct {
+type serverLoadScenario struct {
 	name    string
 	prepare func(t *testing.T, a *attackedServer, b serviceBusServer) // nil: nothing
 	clients int
@@ -53,7 +53,7 @@ func TestLoadProcess(t *testing.T) {
 	if name == "" {
 		t.Skip("TestAttackBesideReaders runs it")
 	}
-	var f loadScenario
+	var f serverLoadScenario
 	for _, l := range append(fairLoads(), fairHonest()) {
 		if l.name == name {
 			f = l
@@ -149,14 +149,14 @@ func (l *loadGenerator) dial(ctx context.Context, port int) net.Conn {
 
 // fairHonest returns the load to which attacks are compared: point reads in a container that is not
 // attacked.
-func fairHonest() loadScenario {
-	return loadScenario{name: "honest", clients: 16, do: func(ctx context.Context, l *loadGenerator) {
+func fairHonest() serverLoadScenario {
+	return serverLoadScenario{name: "honest", clients: 16, do: func(ctx context.Context, l *loadGenerator) {
 		l.pace(ctx)
 		l.ask(ctx, "GET", "dbs/d/colls/quiet/docs/1", "", key("a")...)
 	}}
 }
 
-// askSQL returns a client operation, for loadScenario.do, that runs a query.
+// askSQL returns a client operation, for serverLoadScenario.do, that runs a query.
 func askSQL(text string) func(context.Context, *loadGenerator) {
 	body, err := json.Marshal(map[string]string{"query": text})
 	if err != nil {
@@ -168,7 +168,7 @@ func askSQL(text string) func(context.Context, *loadGenerator) {
 }
 
 // fairLoads returns the attacks that TestAttackBesideReaders measures.
-func fairLoads() []loadScenario {
+func fairLoads() []serverLoadScenario {
 	const most = 1_900_000
 	deep := `{"id":"b","pk":"x","v":` + strings.Repeat("[", most/2) + strings.Repeat("]", most/2) + `}`
 	list := `{"id":"b","pk":"x","v":[` + strings.Repeat("1,", most/2) + `1]}`
@@ -189,7 +189,7 @@ func fairLoads() []loadScenario {
 			strings.Repeat("y", 2000), i)
 	}
 	bulk.WriteString("]")
-	return []loadScenario{
+	return []serverLoadScenario{
 		{"deep JSON", nil, 8, func(ctx context.Context, l *loadGenerator) {
 			l.ask(ctx, "POST", "dbs/d/colls/v/docs", deep, key("x")...)
 		}},

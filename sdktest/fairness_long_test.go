@@ -66,7 +66,7 @@ type fairnessResult struct {
 	processors      []float64       // used by the server and the load's process
 }
 
-func measureFairness(t *testing.T, l loadScenario, rounds int) {
+func measureFairness(t *testing.T, l serverLoadScenario, rounds int) {
 	f := newFairnessTest(t, l)
 	honest := fairHonest()
 	control := f.process(honest.name)
@@ -109,7 +109,7 @@ type readLatencyUnderLoadTest struct {
 	half  time.Duration // its median
 }
 
-func newFairnessTest(t *testing.T, l loadScenario) *readLatencyUnderLoadTest {
+func newFairnessTest(t *testing.T, l serverLoadScenario) *readLatencyUnderLoadTest {
 	b := startBus(t, "--memory")
 	a := &attackedServer{t: t, s: b.Server}
 	a.prepare()
@@ -201,7 +201,8 @@ func (f *readLatencyUnderLoadTest) quiet() {
 // beside measures the latency of reads in an interval with the load p, relative to the intervals without a
 // load before and after it, and appends the results to r. rate limits the load's requests per second; 0: no
 // limit. It returns the number of requests that the load has made in the interval.
-func (f *readLatencyUnderLoadTest) beside(p *loadProcess, rate int, r *fairnessResult) (requests int) {
+func (f *readLatencyUnderLoadTest) beside(p *loadGeneratorProcess, rate int,
+	r *fairnessResult) (requests int) {
 	quiet, half := f.last, f.half
 	p.say(fmt.Sprint("on ", rate))
 	time.Sleep(fairRamp)
@@ -237,9 +238,9 @@ func processTime(t *testing.T, pid int) time.Duration {
 	return time.Duration(ticks) * 10 * time.Millisecond
 }
 
-// loadProcess is a second process of the test program, which generates a load. It is separate so that the
-// load's goroutines do not delay those of the readers.
-type loadProcess struct {
+// loadGeneratorProcess is a second process of the test program, which generates a load. It is separate so
+// that the load's goroutines do not delay those of the readers.
+type loadGeneratorProcess struct {
 	t    *testing.T
 	cmd  *exec.Cmd
 	in   io.Writer
@@ -247,7 +248,7 @@ type loadProcess struct {
 }
 
 // process starts the process that generates the load with this name.
-func (f *readLatencyUnderLoadTest) process(name string) *loadProcess {
+func (f *readLatencyUnderLoadTest) process(name string) *loadGeneratorProcess {
 	f.t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestLoadProcess$", "-test.v", "-test.timeout=1h")
 	cmd.Env = append(os.Environ(), "MAYFLY_BIN="+binary, "MAYFLY_LOAD="+name,
@@ -263,12 +264,12 @@ func (f *readLatencyUnderLoadTest) process(name string) *loadProcess {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
-	return &loadProcess{f.t, cmd, in, bufio.NewReader(out)}
+	return &loadGeneratorProcess{f.t, cmd, in, bufio.NewReader(out)}
 }
 
 // say sends a command to the process of the load and waits until it has been carried out. It returns the
 // number of requests that the load has made so far.
-func (p *loadProcess) say(command string) int {
+func (p *loadGeneratorProcess) say(command string) int {
 	p.t.Helper()
 	_, err := fmt.Fprintln(p.in, command)
 	must(p.t, err)

@@ -79,7 +79,7 @@ func of(bus bool, folder string) string {
 
 // runProgram runs an example program of a page. A program that uses the Go SDK is run over HTTP and over
 // HTTPS.
-func (p *docPageEnvironment) runProgram(t *testing.T, b codeBlock) {
+func (p *docPageExampleRunner) runProgram(t *testing.T, b codeBlock) {
 	how := programs[b.language]
 	runnable(t, scenarioProgram{needs: how.needs})
 	bus, list := strings.Contains(b.code, how.bus), suites

@@ -121,7 +121,7 @@ func TestDocs(t *testing.T) {
 }
 
 func runPage(t *testing.T, page string) {
-	p := docPageEnvironment{dir: t.TempDir()}
+	p := docPageExampleRunner{dir: t.TempDir()}
 	var shell, rest []codeBlock
 	for _, b := range readBlocks(t, page) {
 		flags := serveLine.FindStringSubmatch(b.code)
@@ -152,9 +152,9 @@ func runPage(t *testing.T, page string) {
 	}
 }
 
-// docPageEnvironment is the folder, the server and the environment variables with which the examples of one
+// docPageExampleRunner is the folder, the server and the environment variables with which the examples of one
 // page run.
-type docPageEnvironment struct {
+type docPageExampleRunner struct {
 	dir   string
 	flags []string // of the page's server
 	env   []string
@@ -162,7 +162,7 @@ type docPageEnvironment struct {
 }
 
 // start starts the server of the page. It uses free ports, which replace the page's ports in the examples.
-func (p *docPageEnvironment) start(t *testing.T) {
+func (p *docPageExampleRunner) start(t *testing.T) {
 	t.Helper()
 	args := slices.Clone(p.flags)
 	if !slices.Contains(args, "--memory") && !slices.Contains(args, "--data") {
@@ -196,7 +196,7 @@ func (p *docPageEnvironment) start(t *testing.T) {
 
 // wants fails the test unless the output out of a block contains the text that the page says it prints.
 // "..." in that text stands for any text.
-func (b codeBlock) wants(t *testing.T, p *docPageEnvironment, out string) {
+func (b codeBlock) wants(t *testing.T, p *docPageExampleRunner, out string) {
 	t.Helper()
 	parts := strings.Split(strings.TrimSpace(p.ports.Replace(b.prints)), "...")
 	for i, part := range parts {
@@ -209,7 +209,7 @@ func (b codeBlock) wants(t *testing.T, p *docPageEnvironment, out string) {
 }
 
 // runShell runs the bash blocks of a page in one shell, and compares the output of each with the page.
-func (p *docPageEnvironment) runShell(t *testing.T, blocks []codeBlock) {
+func (p *docPageExampleRunner) runShell(t *testing.T, blocks []codeBlock) {
 	t.Helper()
 	const end = "\n== end of the block ==\n"
 	var script strings.Builder

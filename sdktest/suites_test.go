@@ -225,15 +225,15 @@ func outcomes(t *testing.T, runner *exec.Cmd, list map[string][]string, names ..
 func recreate(ctx context.Context, s *Server, how url.Values) error {
 	db, round := "dbs/"+how.Get("database"), how.Get("round")
 	gone := db + "/colls/c"
-	steps := []recreateRequest{{"DELETE", gone, "", 204}}
+	steps := []requestWithExpectedStatus{{"DELETE", gone, "", 204}}
 	if how.Get("whole") != "" {
 		recreated := fmt.Sprintf(`{"id": %q}`, how.Get("database"))
-		steps = []recreateRequest{{"DELETE", db, "", 204}, {"POST", "dbs", recreated, 201}}
+		steps = []requestWithExpectedStatus{{"DELETE", db, "", 204}, {"POST", "dbs", recreated, 201}}
 	}
-	steps = append(steps, recreateRequest{"POST", db + "/colls",
+	steps = append(steps, requestWithExpectedStatus{"POST", db + "/colls",
 		`{"id": "c", "partitionKey": {"paths": ["/pk"], "kind": "Hash", "version": 2}}`, 201})
 	for i := range 7 {
-		steps = append(steps, recreateRequest{"POST", db + "/colls/c/docs",
+		steps = append(steps, requestWithExpectedStatus{"POST", db + "/colls/c/docs",
 			fmt.Sprintf(`{"id": "r%s-%d", "pk": "k%d", "n": %d}`, round, i, i, i), 201})
 	}
 	for _, step := range steps {
@@ -255,9 +255,9 @@ func recreate(ctx context.Context, s *Server, how url.Values) error {
 	return nil
 }
 
-// recreateRequest is one of the requests that the function recreate sends, and the expected status of the
-// response.
-type recreateRequest struct {
+// requestWithExpectedStatus is one of the requests that the function recreate sends, and the expected status
+// of the response.
+type requestWithExpectedStatus struct {
 	method, path, body string
 	status             int
 }

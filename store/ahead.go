@@ -17,12 +17,12 @@ import (
 // DryRunTTL reports what changing the container's DefaultTTL to next would do at this moment. It fails with
 // the same errors as the change itself. It runs for about a second at most; DryRun.Complete reports whether
 // that was enough.
-func (c *Container) DryRunTTL(ctx context.Context, next ttl.Seconds, o inspect.DryRunOptions) (
-	inspect.DryRun, error) {
+func (c *Container) DryRunTTL(ctx context.Context, next ttl.Seconds, o inspect.TTLChangeDryRunOptions) (
+	inspect.TTLChangeDryRunResult, error) {
 	c.ds.in.Enter()
 	defer c.ds.in.Leave()
 	watch := c.ds.startWatch(ctx)
-	var d inspect.DryRun
+	var d inspect.TTLChangeDryRunResult
 	err := c.inspectDurable(ctx, func(state *view.ContainerState, r engine.Reader) (err error) {
 		d, err = inspect.DryRunTTL(state, r, next, o, watch.More)
 		return err

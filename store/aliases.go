@@ -27,13 +27,13 @@ func NewMemoryBudget(most int64) *MemoryBudget { return work.NewMemory(most) }
 
 // The settings of a container that Cosmos DB does not have: see package definition.
 type (
-	ContainerSettings = definition.ContainerSettings
-	OnExpire          = definition.OnExpire
-	ExpiryEvents      = definition.ExpiryEvents
-	WebhookSettings   = definition.Webhook
-	ReaperSettings    = definition.ReaperSettings
-	PurgeDelay        = definition.PurgeDelay
-	PurgeRateLimit    = definition.PurgeRateLimit
+	ContainerSettings   = definition.ContainerSettings
+	OnExpireSettings    = definition.OnExpireSettings
+	ExpiryEventSettings = definition.ExpiryEventSettings
+	WebhookSettings     = definition.Webhook
+	ReaperSettings      = definition.ReaperSettings
+	PurgeDelay          = definition.PurgeDelay
+	PurgeRateLimit      = definition.PurgeRateLimit
 )
 
 // Bounds of the ContainerSettings.
@@ -70,16 +70,16 @@ func ParseImport(body []byte) (document []byte, o ImportTimestampOptions, err er
 
 // The types of operations on items, of queries, and of the results of both.
 type (
-	ItemOperation       = value.ItemOperation
-	OperationKind       = value.OperationKind
-	ItemOperationResult = value.ItemOperationResult
-	Patch               = value.Patch
-	QueryRequest        = value.QueryRequest
-	QueryPage           = value.QueryPage
-	CrossPartitionMode  = value.CrossPartitionMode
-	Parameter           = value.QueryParameter
-	OrderValue          = value.OrderValue
-	ResumePosition      = value.ResumePosition
+	ItemOperation              = value.ItemOperation
+	ItemOperationKind          = value.ItemOperationKind
+	ItemOperationResult        = value.ItemOperationResult
+	Patch                      = value.Patch
+	QueryRequest               = value.QueryRequest
+	QueryPage                  = value.QueryPage
+	CrossPartitionMode         = value.CrossPartitionMode
+	QueryParameter             = value.QueryParameter
+	OrderByValue               = value.OrderByValue
+	OrderedQueryResumePosition = value.OrderedQueryResumePosition
 )
 
 // The options and the results of a batch of operations.
@@ -126,7 +126,7 @@ type (
 	ChangeKind      = feed.ChangeKind
 	ChangesStart    = feed.StartPosition
 	ChangesPage     = feed.ChangesPage
-	Expiration      = feed.Expiration
+	Expiration      = feed.ExpiryEvent
 	ExpirationsPage = feed.ExpiryLogPage
 )
 
@@ -154,7 +154,7 @@ type (
 type (
 	UserOrScriptResource = resource.UserOrScriptResource
 	ChildResources       = resource.ChildResources
-	Grant                = resource.PermissionGrant // the access that a permission gives
+	PermissionGrant      = resource.PermissionGrant // the access that a permission gives
 )
 
 // ResourceKind is a kind of small resource: user, permission, client encryption key or script.

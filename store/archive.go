@@ -46,7 +46,7 @@ func (c *Container) enterBoth(ctx context.Context, name string) (*container.Stat
 
 // Purge moves an item that has expired, but is in the way of a write, to the container's expiry sink, in a
 // transaction of its own.
-func (c *containerAdapter) Purge(ctx context.Context, s *container.Partition, rid uint64) error {
+func (c *containerCallbacksAdapter) Purge(ctx context.Context, s *container.Partition, rid uint64) error {
 	_, left, err := (*Container)(c).purge(ctx, s, []sweep.ExpiryCandidate{{RID: rid}})
 	if err == nil && len(left) > 0 {
 		err = &fault.Error{

@@ -121,7 +121,7 @@ func (m *archiveRig) archive(from, to string) {
 	c, err := m.d.Container(from)
 	if err == nil {
 		_, err = c.ChangeSettings(m.ctx, func(s *store.ContainerSettings) error {
-			s.OnExpire = &store.OnExpire{MoveTo: to}
+			s.OnExpire = &store.OnExpireSettings{MoveTo: to}
 			return nil
 		})
 	}

@@ -46,7 +46,7 @@ func (b *testStore) set(c *store.Container, fn func(*store.ContainerSettings)) e
 
 func (b *testStore) moveTo(from *store.Container, name string) {
 	b.t.Helper()
-	if err := b.set(from, func(s *store.ContainerSettings) { s.OnExpire = &store.OnExpire{MoveTo: name} }); err != nil {
+	if err := b.set(from, func(s *store.ContainerSettings) { s.OnExpire = &store.OnExpireSettings{MoveTo: name} }); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -372,7 +372,7 @@ func TestArchiveRules(t *testing.T) {
 		chain = append(chain, b.container(fmt.Sprint("a", i+1), "/pk", `"defaultTtl":1`))
 	}
 	to := func(name string) func(*store.ContainerSettings) {
-		return func(s *store.ContainerSettings) { s.OnExpire = &store.OnExpire{MoveTo: name} }
+		return func(s *store.ContainerSettings) { s.OnExpire = &store.OnExpireSettings{MoveTo: name} }
 	}
 	for _, name := range []string{"", "c", "nowhere", "unique"} {
 		if err := b.set(b.c, to(name)); !is(err, fault.CodeBadRequest) {

@@ -68,7 +68,7 @@ func codes(out store.BatchResult) string {
 	return strings.Join(list, ", ")
 }
 
-func op(kind store.OperationKind, id, body string) store.ItemOperation {
+func op(kind store.ItemOperationKind, id, body string) store.ItemOperation {
 	return store.ItemOperation{Kind: kind, ID: id, Body: []byte(body)}
 }
 

@@ -20,7 +20,7 @@ const benchQueryDocs = 20_000
 
 // benchQuery measures a query that returns one page. It runs the query once before the measurement, to
 // fill the caches, and fails unless the page has the given number of rows.
-func benchQuery(b *testing.B, c *Container, rows int, text string, params ...Parameter) {
+func benchQuery(b *testing.B, c *Container, rows int, text string, params ...QueryParameter) {
 	b.Helper()
 	ask := func() {
 		page, _, err := c.Query(b.Context(),
@@ -72,7 +72,7 @@ func BenchmarkOrderByLimit(b *testing.B) {
 // those of them that also have a second value, and for a count.
 func BenchmarkQueryBy(b *testing.B) {
 	c, _ := benchIndexed(b, benchQueryPolicy, benchQueryDocs)
-	age := Parameter{Name: "@age", Value: jsondoc.NumberValue(40)}
+	age := QueryParameter{Name: "@age", Value: jsondoc.NumberValue(40)}
 	b.Run("id", func(b *testing.B) { benchQuery(b, c, 1, `SELECT * FROM c WHERE c.id = '0000012345'`) })
 	b.Run("equality", func(b *testing.B) {
 		benchQuery(b, c, 250, `SELECT c.id FROM c WHERE c.age = @age`,
@@ -101,7 +101,7 @@ func BenchmarkQueryByParameter(b *testing.B) {
 			n := 0
 			for b.Loop() {
 				n++
-				params := []Parameter{
+				params := []QueryParameter{
 					{Name: "@id", Value: jsondoc.StringValue(fmt.Sprintf("%010d", n%benchQueryDocs))},
 					{Name: "@name", Value: jsondoc.StringValue(fmt.Sprintf("n%08d", n%10_000))},
 					{Name: "@age", Value: jsondoc.NumberValue(float64(n) / 1e9)}, // always another

@@ -37,21 +37,21 @@ func (c *Container) moment() int64 { return c.d.clock.Seconds() }
 // momentOf returns the second by which a read decides what has expired. It is now, the container's time
 // before the read began, or the time of the engine's own clock (PostgreSQL's, for example) that is stored in
 // at, whichever is later.
-func (c *Container) momentOf(now int64, at engine.ScopePosition) int64 {
+func (c *Container) momentOf(now int64, at engine.LSNScopeStatus) int64 {
 	return max(now, c.d.clock.At(at.Now).Unix())
 }
 
 // recordTime records that an event of kind k (a write or a purge, for example) is stored with second t, so
 // that the clock is not set back behind t. The caller holds the container's gate (its lock), or is opening
 // the store.
-func (c *Container) recordTime(k container.ClockSetBackLimitKind, t int64) {
+func (c *Container) recordTime(k container.ClockLimitingEventKind, t int64) {
 	c.marks.Raise(k, t)
 	c.d.clock.Raise(t)
 }
 
 // Note records that a write or purge of kind k was stored with the time t, in seconds since 1970, so that the
 // container's clock cannot be set back behind t. The caller holds the container's gate (its lock).
-func (c *containerAdapter) Note(k container.ClockSetBackLimitKind, t int64) {
+func (c *containerCallbacksAdapter) Note(k container.ClockLimitingEventKind, t int64) {
 	(*Container)(c).recordTime(k, t)
 }
 

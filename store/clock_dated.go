@@ -80,7 +80,7 @@ func (c *Container) loadLast(ctx context.Context) error {
 
 // Latest returns the latest time, by one of the clocks, that is stored with an item or a catalog record. The
 // clocks must not be set back behind it.
-func (w clockMoveParticipant) Latest(clocks []*host.NonDecreasingClock) (last host.StoredMoment) {
+func (w clockMoveParticipant) Latest(clocks []*host.NonDecreasingClock) (last host.StoredEventTime) {
 	if slices.Contains(clocks, w.ds.in.Clock()) {
 		last = w.ds.marks.Latest("")
 	}
@@ -96,18 +96,18 @@ func (w clockMoveParticipant) Latest(clocks []*host.NonDecreasingClock) (last ho
 // has not been purged yet. It returns the zero StoredMoment if there is no such item. The clocks must not be
 // set back before that moment, or the item would be live again. It implements host.ClockMoveParticipant.
 func (w clockMoveParticipant) Expired(ctx context.Context, clocks []*host.NonDecreasingClock,
-	to time.Time) (host.StoredMoment, error) {
+	to time.Time) (host.StoredEventTime, error) {
 	for _, c := range w.containers(clocks) {
 		died, err := c.diedSince(ctx, to.Unix())
 		if err != nil {
-			return host.StoredMoment{}, err
+			return host.StoredEventTime{}, err
 		}
 		if died > to.Unix() {
 			what := "an item expired in " + c.d.ID() + "/" + c.name
-			return host.StoredMoment{At: time.Unix(died, 0), What: what}, nil
+			return host.StoredEventTime{At: time.Unix(died, 0), What: what}, nil
 		}
 	}
-	return host.StoredMoment{}, nil
+	return host.StoredEventTime{}, nil
 }
 
 // Moved wakes everything that waits for a time of one of the clocks.

@@ -30,7 +30,7 @@ func (i itemModel) dead(now int64) bool { return i.ts+i.life <= now && now >= i.
 
 // returns reports whether an item that has expired at now would exist again if the clock were set to the
 // second to.
-func (d *databaseModel) returns(now, to int64) bool {
+func (d *clockTestDatabaseModel) returns(now, to int64) bool {
 	for _, i := range d.items {
 		if i.dead(now) && !i.dead(to) {
 			return true
@@ -39,8 +39,8 @@ func (d *databaseModel) returns(now, to int64) bool {
 	return false
 }
 
-// databaseModel is the model of a database with one container, whose default TTL is 10 seconds.
-type databaseModel struct {
+// clockTestDatabaseModel is the model of a database with one container, whose default TTL is 10 seconds.
+type clockTestDatabaseModel struct {
 	own    *clockModel
 	items  map[string]itemModel
 	stored int64 // the latest moment that forbids a way back
@@ -52,7 +52,7 @@ type storeModel struct {
 	system    int64
 	server    clockModel
 	catalog   int64 // the latest moment of the catalog
-	databases map[string]*databaseModel
+	databases map[string]*clockTestDatabaseModel
 }
 
 func (w *storeModel) clock(id string) *clockModel {
@@ -88,12 +88,12 @@ func TestClockHistories(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		l := openLab(t, store.Options{ManualReaper: true})
 		defer func() { l.close() }()
-		w := &storeModel{server: clockModel{rate: 1}, databases: map[string]*databaseModel{}}
+		w := &storeModel{server: clockModel{rate: 1}, databases: map[string]*clockTestDatabaseModel{}}
 		for _, id := range []string{"a", "b"} {
 			l.database(id)
-			w.databases[id] = &databaseModel{items: map[string]itemModel{}}
+			w.databases[id] = &clockTestDatabaseModel{items: map[string]itemModel{}}
 		}
-		h := clockStateMachine{l, w, r}
+		h := clockModelTestActions{l, w, r}
 		r.Repeat(map[string]func(*rapid.T){
 			"":       h.compare,
 			"pass":   h.pass,
@@ -107,8 +107,8 @@ func TestClockHistories(t *testing.T) {
 	})
 }
 
-type clockStateMachine struct {
-	l *clockRig
+type clockModelTestActions struct {
+	l *clockFixture
 	w *storeModel
 	r *rapid.T
 }
@@ -119,14 +119,14 @@ var (
 )
 
 // pass advances the system clock by a random number of seconds.
-func (h clockStateMachine) pass(r *rapid.T) {
+func (h clockModelTestActions) pass(r *rapid.T) {
 	n := rapid.Int64Range(0, 8).Draw(r, "seconds")
 	h.l.system.Advance(time.Duration(n) * time.Second)
 	h.w.system += n
 }
 
 // write upserts or imports an item in both the store and the model.
-func (h clockStateMachine) write(r *rapid.T) {
+func (h clockModelTestActions) write(r *rapid.T) {
 	db, id := anyDatabase.Draw(r, "database"), anyItem.Draw(r, "item")
 	life := rapid.SampledFrom([]int64{10, 3, 25}).Draw(r, "ttl")
 	age := rapid.SampledFrom([]int64{0, 0, 0, 1, 5, 30}).Draw(r, "age")
@@ -147,7 +147,7 @@ func (h clockStateMachine) write(r *rapid.T) {
 	d.items[id], d.stored = item, max(d.stored, now)
 }
 
-func (h clockStateMachine) lease(r *rapid.T) {
+func (h clockModelTestActions) lease(r *rapid.T) {
 	db, id := anyDatabase.Draw(r, "database"), anyItem.Draw(r, "item")
 	seconds := rapid.IntRange(1, 20).Draw(r, "seconds")
 	_, c := h.l.find(db)
@@ -163,7 +163,7 @@ func (h clockStateMachine) lease(r *rapid.T) {
 	}
 }
 
-func (h clockStateMachine) sweep(r *rapid.T) {
+func (h clockModelTestActions) sweep(r *rapid.T) {
 	n, err := h.l.db.SweepNow(h.l.ctx)
 	if err != nil {
 		r.Fatal(err)
@@ -185,7 +185,7 @@ func (h clockStateMachine) sweep(r *rapid.T) {
 }
 
 // move makes a random change of the clock of the server or of a database.
-func (h clockStateMachine) move(r *rapid.T) {
+func (h clockModelTestActions) move(r *rapid.T) {
 	id := rapid.SampledFrom([]string{"", "a", "b"}).Draw(r, "whose")
 	next := *h.w.clock(id)
 	next.at, next.since = next.now(h.w.system), h.w.system
@@ -229,7 +229,7 @@ func (h clockStateMachine) move(r *rapid.T) {
 	}
 }
 
-func (h clockStateMachine) follow(r *rapid.T) {
+func (h clockModelTestActions) follow(r *rapid.T) {
 	id := anyDatabase.Draw(r, "database")
 	d, _ := h.l.find(id)
 	err := d.FollowClock(h.l.ctx)
@@ -243,10 +243,10 @@ func (h clockStateMachine) follow(r *rapid.T) {
 	}
 }
 
-func (h clockStateMachine) reopen(*rapid.T) { h.l.reopen() }
+func (h clockModelTestActions) reopen(*rapid.T) { h.l.reopen() }
 
 // compare fails unless all clocks and items of the store are those of the model.
-func (h clockStateMachine) compare(r *rapid.T) {
+func (h clockModelTestActions) compare(r *rapid.T) {
 	if now := h.l.db.Now().Unix() - clockStart; now != h.w.now("") {
 		r.Fatalf("the server's clock shows %d, the twin's %d", now, h.w.now(""))
 	}

@@ -16,8 +16,9 @@ import (
 
 const clockStart = 1_700_000_000
 
-// clockRig is a store with a virtual clock. The system clock under it is moved by the test as well.
-type clockRig struct {
+// clockFixture is a store with a virtual clock. The system clock under it is moved by the test as
+// well.
+type clockFixture struct {
 	t      *testing.T
 	ctx    context.Context
 	fs     *testdisk.EngineStorage
@@ -26,24 +27,24 @@ type clockRig struct {
 	db     *store.DB
 }
 
-func newClockRig(t *testing.T, o store.Options) *clockRig {
+func newClockFixture(t *testing.T, o store.Options) *clockFixture {
 	t.Helper()
 	l := openLab(t, o)
 	t.Cleanup(l.close)
 	return l
 }
 
-// openLab opens a store whose clocks the test moves, on a simulated disk. The caller closes it; newClockRig
-// does the same but closes the store when the test ends.
-func openLab(t *testing.T, o store.Options) *clockRig {
+// openLab opens a store whose clocks the test moves, on a simulated disk. The caller closes it;
+// newClockFixture does the same but closes the store when the test ends.
+func openLab(t *testing.T, o store.Options) *clockFixture {
 	t.Helper()
-	l := &clockRig{t: t, ctx: context.Background(), fs: testdisk.New(t),
+	l := &clockFixture{t: t, ctx: context.Background(), fs: testdisk.New(t),
 		system: ttl.NewManual(time.Unix(clockStart, 0)), opts: o}
 	l.open()
 	return l
 }
 
-func (l *clockRig) open() {
+func (l *clockFixture) open() {
 	l.t.Helper()
 	e, err := l.fs.OpenAt(l.ctx, l.system)
 	if err != nil {
@@ -55,7 +56,7 @@ func (l *clockRig) open() {
 	}
 }
 
-func (l *clockRig) close() {
+func (l *clockFixture) close() {
 	l.t.Helper()
 	checkSound(l.t, l.db)
 	if err := l.db.Close(); err != nil {
@@ -63,14 +64,14 @@ func (l *clockRig) close() {
 	}
 }
 
-func (l *clockRig) reopen() {
+func (l *clockFixture) reopen() {
 	l.t.Helper()
 	l.close()
 	l.open()
 }
 
 // database creates a database with a container "c" whose default TTL is 10 seconds.
-func (l *clockRig) database(id string) (*store.Database, *store.Container) {
+func (l *clockFixture) database(id string) (*store.Database, *store.Container) {
 	l.t.Helper()
 	d, err := l.db.CreateDatabase(l.ctx, id, definition.Throughput{})
 	if err != nil {
@@ -83,7 +84,7 @@ func (l *clockRig) database(id string) (*store.Database, *store.Container) {
 	return d, c
 }
 
-func (l *clockRig) find(id string) (*store.Database, *store.Container) {
+func (l *clockFixture) find(id string) (*store.Database, *store.Container) {
 	l.t.Helper()
 	d, err := l.db.Database(id)
 	if err != nil {
@@ -97,7 +98,7 @@ func (l *clockRig) find(id string) (*store.Database, *store.Container) {
 }
 
 // put writes an item and returns its _ts, in seconds after clockStart.
-func (l *clockRig) put(c *store.Container, id string) int64 {
+func (l *clockFixture) put(c *store.Container, id string) int64 {
 	l.t.Helper()
 	it, _, err := c.Upsert(l.ctx, pk("x"), []byte(`{"id":"`+id+`","pk":"x"}`), store.WriteOptions{})
 	if err != nil {
@@ -106,7 +107,7 @@ func (l *clockRig) put(c *store.Container, id string) int64 {
 	return it.Timestamp() - clockStart
 }
 
-func (l *clockRig) alive(c *store.Container, id string) bool {
+func (l *clockFixture) alive(c *store.Container, id string) bool {
 	l.t.Helper()
 	_, _, err := c.Read(l.ctx, pk("x"), id, store.ReadOptions{})
 	if err != nil && !is(err, fault.CodeNotFound) {

@@ -23,7 +23,7 @@ func TestClockChanges(t *testing.T) {
 		set func(context.Context, store.ClockChangeRequest) (ttl.VirtualClockState, error)
 		now func() time.Time
 	}
-	l := newClockRig(t, store.Options{ManualReaper: true})
+	l := newClockFixture(t, store.Options{ManualReaper: true})
 	d, err := l.db.CreateDatabase(l.ctx, "db", definition.Throughput{})
 	if err != nil {
 		t.Fatal(err)
@@ -109,10 +109,10 @@ func TestClockOfTheSystem(t *testing.T) {
 // names the event that prevents more.
 func TestClockBack(t *testing.T) {
 	t.Parallel()
-	l := newClockRig(t, store.Options{ManualReaper: true})
+	l := newClockFixture(t, store.Options{ManualReaper: true})
 	_, c := l.database("db")
-	set := func(text string) error {
-		_, err := l.db.SetClock(l.ctx, clockChange(t, text))
+	set := func(text string) (err error) {
+		_, err = l.db.SetClock(l.ctx, clockChange(t, text))
 		return err
 	}
 	forbids := func(at int, what string) {
@@ -206,29 +206,29 @@ func TestEarliestClockTimeAfterReopen(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		what string
-		do   func(l *clockRig, d *store.Database, c *store.Container) error
+		do   func(l *clockFixture, d *store.Database, c *store.Container) error
 	}{
-		{"an item was written", func(l *clockRig, _ *store.Database,
+		{"an item was written", func(l *clockFixture, _ *store.Database,
 			c *store.Container) error {
 			l.put(c, "new")
 			return nil
 		}},
-		{"expired items were purged", func(l *clockRig, _ *store.Database, _ *store.Container) error {
+		{"expired items were purged", func(l *clockFixture, _ *store.Database, _ *store.Container) error {
 			_, err := l.db.SweepNow(l.ctx)
 			return err
 		}},
-		{"a lease was taken", func(l *clockRig, _ *store.Database, c *store.Container) error {
+		{"a lease was taken", func(l *clockFixture, _ *store.Database, c *store.Container) error {
 			_, err := c.Lease(l.ctx, pk("x"), "long", 5)
 			return err
 		}},
-		{"the settings of a container were changed", func(l *clockRig, d *store.Database,
+		{"the settings of a container were changed", func(l *clockFixture, d *store.Database,
 			c *store.Container) error {
 			_, err := d.ReplaceContainer(l.ctx, "c", specOf(l.t, ""), store.WriteOptions{})
 			return err
 		}},
 	} {
 		t.Run(test.what, func(t *testing.T) {
-			l := newClockRig(t, store.Options{ManualReaper: true})
+			l := newClockFixture(t, store.Options{ManualReaper: true})
 			d, c := l.database("db")
 			l.put(c, "short")
 			if _, _, err := c.Create(l.ctx, pk("x"), []byte(`{"id":"long","pk":"x","ttl":1000}`), store.WriteOptions{}); err != nil {
@@ -259,7 +259,7 @@ func TestEarliestClockTimeAfterReopen(t *testing.T) {
 // clock.
 func TestDatabaseClocks(t *testing.T) {
 	t.Parallel()
-	l := newClockRig(t, store.Options{ManualReaper: true})
+	l := newClockFixture(t, store.Options{ManualReaper: true})
 	da, a := l.database("a")
 	_, b := l.database("b")
 	l.put(a, "old")
@@ -337,7 +337,7 @@ func TestDatabaseClocks(t *testing.T) {
 	}
 }
 
-func (l *clockRig) queryNow(c *store.Container) int64 {
+func (l *clockFixture) queryNow(c *store.Container) int64 {
 	l.t.Helper()
 	page, _, err := c.Query(l.ctx, store.QueryRequest{Text: "SELECT VALUE GetCurrentTimestamp() FROM c"})
 	if err != nil || len(page.Rows) == 0 {
@@ -346,7 +346,7 @@ func (l *clockRig) queryNow(c *store.Container) int64 {
 	return int64(jsondoc.Of(page.Rows[0]).Num()/1000) - clockStart
 }
 
-func (l *clockRig) scriptNow(c *store.Container) int64 {
+func (l *clockFixture) scriptNow(c *store.Container) int64 {
 	l.t.Helper()
 	body := `{"id":"now","body":"function now() { getContext().getResponse().setBody(Date.now()); }"}`
 	if _, err := c.Resources(store.KindStoredProcedure).Create(l.ctx, []byte(body)); err != nil {
@@ -363,7 +363,7 @@ func (l *clockRig) scriptNow(c *store.Container) int64 {
 // database while the server's clock stands still, and vice versa.
 func TestReaperWithDatabaseClocks(t *testing.T) {
 	t.Parallel()
-	l := newClockRig(t, store.Options{})
+	l := newClockFixture(t, store.Options{})
 	da, a := l.database("a")
 	_, b := l.database("b")
 	if _, err := l.db.SetClock(l.ctx, clockChange(t, "freeze")); err != nil {
@@ -372,7 +372,7 @@ func TestReaperWithDatabaseClocks(t *testing.T) {
 	purged := func(c *store.Container) {
 		t.Helper()
 		key := store.ItemKey{Partition: pk("x"), ID: "i"}
-		if _, err := c.Wait(l.ctx, store.WaitRequest{For: store.WaitPurged, Key: key}); err != nil {
+		if _, err := c.Wait(l.ctx, store.ContainerWaitRequest{For: store.WaitPurged, Key: key}); err != nil {
 			t.Fatal(err)
 		}
 	}

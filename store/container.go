@@ -32,7 +32,7 @@ type Container struct {
 	// def is the partition key definition. items holds those properties of the container that transactions on
 	// its items need. Both are derived from the stored record and never change.
 	def   definition.PartitionKeyDefinition
-	items transaction.Container
+	items transaction.ImmutableContainerProperties
 
 	// gate is the lock of the container's state. Writes, purges and readers of the expiry policy hold it
 	// shared, so that the policy and the current second of an operation belong together. A change holds it
@@ -40,12 +40,12 @@ type Container struct {
 	gate  host.CancelableRWLock
 	state atomic.Pointer[container.State]
 
-	splitting host.Mutex // held during a split of a range; taken before the catalog's lock and the gate
+	splitting host.CancelableMutex // held during a split of a range; taken before the catalog's lock and the gate
 
 	count             cachedItemCount
 	spending          work.ThroughputBudget // of the container's own throughput
 	plans             work.PlanCache
-	marks             container.LatestEventMoments
+	marks             container.LatestEventTimes
 	notifier          host.WaiterNotifier
 	expirySubscribers host.WaiterNotifier // subscribers of the log of expiries
 	splitEnds         host.WaiterNotifier // notified when another server's change of the state has been read
@@ -62,10 +62,10 @@ type Container struct {
 // cachedItemCount caches the number of the container's items, as it was last counted. It is valid until the
 // next write.
 type cachedItemCount struct {
-	host.Mutex        // held while counting or reading the last count
-	version    string // what was counted, see inspect.Version; empty: not known
-	usage      inspect.StorageUsage
-	text       atomic.Pointer[string] // the usage as text; nil before the first count
+	host.CancelableMutex        // held while counting or reading the last count
+	version              string // what was counted, see inspect.Version; empty: not known
+	usage                inspect.StorageUsage
+	text                 atomic.Pointer[string] // the usage as text; nil before the first count
 }
 
 // LastUsage returns the text of the last result of Usage; before the first count, that of an empty
@@ -126,16 +126,16 @@ func rangesETag(incarnation uint32, lsn uint64) string { return layout.ETagText(
 func newContainer(d *Database, rec record.Container, spec definition.ContainerSpec) (*Container, error) {
 	c := &Container{
 		ds: d.ds, d: d, cid: rec.CID, name: spec.ID, def: spec.PartitionKey,
-		items: transaction.Container{
+		items: transaction.ImmutableContainerProperties{
 			Keys: view.ItemKeyBuilder{CID: rec.CID, Def: spec.PartitionKey, Unique: spec.UniqueKeys},
 			Identity: view.ContainerIdentity{Database: d.rec.Num, CID: rec.CID,
 				Incarnation: d.ds.incarnation ^ (rec.CID &^ layout.CIDBit)},
 			PreviousImage: d.ds.opts.TTLPreviousImage, Lenient: d.ds.opts.Lenient,
 		},
-		gate: host.NewGate(), splitting: host.NewMutex(), count: cachedItemCount{Mutex: host.NewMutex()},
+		gate: host.NewGate(), splitting: host.NewCancelableMutex(), count: cachedItemCount{CancelableMutex: host.NewCancelableMutex()},
 		plans: work.NewPlans(),
 	}
-	c.items.Items, c.items.Host = (*containerAdapter)(c), (*containerAdapter)(c)
+	c.items.Items, c.items.Host = (*containerCallbacksAdapter)(c), (*containerCallbacksAdapter)(c)
 	st := &container.State{Rec: rec, Spec: spec, Vectors: spec.Vectors()}
 	if err := st.Compile(); err != nil {
 		return nil, err

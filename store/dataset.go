@@ -28,13 +28,13 @@ type openDataset struct {
 	db         *DB
 	in         *host.EngineInstance
 	eng        engine.Engine
-	get        host.GetFunc
+	get        host.GetKeyFunc
 	opts       Options
-	marks      container.LatestEventMoments // of the catalog
+	marks      container.LatestEventTimes // of the catalog
 	rids       work.ItemRIDCache
 	txs        transaction.TransactionPool // of writes
 	sweepSizes sweepLimits
-	pageStates *work.PageStateCache       // the state that a page of results keeps for the next page
+	pageStates *work.QueryPageStateCache  // the state that a page of results keeps for the next page
 	tallies    *work.IndexEntryCountCache // the numbers of index entries that queries have counted
 
 	reindexer reindexer
@@ -45,7 +45,7 @@ type openDataset struct {
 	cat catalog
 
 	incarnation uint32
-	timed       bool   // the engine has a clock: see engine.ClockReporter
+	timed       bool   // the engine has a clock: see engine.DatabaseTimeReporter
 	server      uint32 // identifies this server in the marks of ranges: see state.go. Never 0
 	purged      atomic.Uint64
 }
@@ -92,7 +92,7 @@ func (owner *DB) moveIn(ctx context.Context, in *host.EngineInstance) (*openData
 	db := &openDataset{db: owner, in: in, eng: in.Engine(), get: in.Get(), opts: owner.opts,
 		sweepSizes: sweepLimitsOf(in.Engine()), tallies: work.NewIndexEntryCountCache(),
 		pageStates: work.NewPageStates(owner.memory, owner.opts.Wall), incarnation: in.Incarnation()}
-	_, db.timed = db.eng.(engine.ClockReporter)
+	_, db.timed = db.eng.(engine.DatabaseTimeReporter)
 	engine.CacheRows(db.eng, layout.IsItemKey)
 	db.rids.Seed()
 	var b [4]byte
@@ -291,7 +291,7 @@ func (ds *openDataset) followStates(ctx context.Context, containers ...*Containe
 	if len(scopes) == 0 {
 		return nil
 	}
-	var at []engine.ScopePosition
+	var at []engine.LSNScopeStatus
 	err := ds.view(ctx, func(r engine.Reader) (err error) {
 		at, err = r.Positions(scopes)
 		return err

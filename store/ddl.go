@@ -154,7 +154,8 @@ func (ds *openDataset) publish(c *Container, offer *record.Offer) {
 
 // newRecord returns the record of a container that is being created, and prepares its ranges in the same
 // transaction. The caller holds the catalog's lock.
-func (d *Database) newRecord(txn *host.CatalogTxn, spec *definition.ContainerSpec, ranges []record.Range,
+func (d *Database) newRecord(txn *host.CatalogTxn, spec *definition.ContainerSpec,
+	ranges []record.PartitionRange,
 	now int64) (rec record.Container, err error) {
 	db := d.ds
 	rec = record.Container{
@@ -195,7 +196,7 @@ func (d *Database) checkEncryptionKeys(p *definition.ClientEncryptionPolicy) err
 // throughput (shared) then has one.
 func (ds *openDataset) newRanges(
 	def *definition.PartitionKeyDefinition, n int, t definition.Throughput, shared bool,
-	now int64) []record.Range {
+	now int64) []record.PartitionRange {
 	if n == 0 {
 		n = ds.opts.Ranges
 	}
@@ -206,9 +207,9 @@ func (ds *openDataset) newRanges(
 		}
 	}
 	bounds := definition.SplitRanges(def, n)
-	recs := make([]record.Range, n)
+	recs := make([]record.PartitionRange, n)
 	for i := range recs {
-		recs[i] = record.Range{ID: i, Number: uint16(i), Min: bounds[i], Max: bounds[i+1], TS: now}
+		recs[i] = record.PartitionRange{ID: i, Number: uint16(i), Min: bounds[i], Max: bounds[i+1], TS: now}
 	}
 	return recs
 }

@@ -30,11 +30,12 @@ func TestDryRunPredictsEffects(t *testing.T) {
 				r.IntN(2) == 0 {
 				next = ttl.Seconds(max(since, 1)) // so that one item is on the edge
 			}
-			exact, err := b.c.DryRunTTL(b.ctx, next, inspect.DryRunOptions{Examples: 1000})
+			exact, err := b.c.DryRunTTL(b.ctx, next, inspect.TTLChangeDryRunOptions{Examples: 1000})
 			if err != nil {
 				t.Fatal(err)
 			}
-			estimate, err := b.c.DryRunTTL(b.ctx, next, inspect.DryRunOptions{Examples: -1, Exact: -1})
+			estimate, err := b.c.DryRunTTL(b.ctx, next,
+				inspect.TTLChangeDryRunOptions{Examples: -1, Exact: -1})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -108,7 +109,8 @@ func lives(b *testStore) map[string]inspect.ItemExpiryExplanation {
 
 // checkDryRun compares the result of a dry run with the expiry of every item before and after the change,
 // by id.
-func checkDryRun(t *testing.T, d inspect.DryRun, before, after map[string]inspect.ItemExpiryExplanation) {
+func checkDryRun(t *testing.T, d inspect.TTLChangeDryRunResult, before,
+	after map[string]inspect.ItemExpiryExplanation) {
 	t.Helper()
 	var want [inspect.TTLEffects]int64
 	var classes [len(d.After)]int64
@@ -174,7 +176,8 @@ func TestDryRunRefuses(t *testing.T) {
 	b := newTestStore(t, `"indexingPolicy":{"indexingMode":"none","automatic":false}`, 1)
 	defer b.close()
 	for _, next := range []ttl.Seconds{-2, 5, ttl.Never} {
-		if _, err := b.c.DryRunTTL(b.ctx, next, inspect.DryRunOptions{}); !is(err, fault.CodeBadRequest) {
+		if _, err := b.c.DryRunTTL(b.ctx, next, inspect.TTLChangeDryRunOptions{}); !is(err,
+			fault.CodeBadRequest) {
 			t.Errorf("%d: %v", next, err)
 		}
 	}
@@ -237,13 +240,13 @@ func TestInspectionTimeLimit(t *testing.T) {
 	for i := range 700 {
 		b.mortal(strconv.Itoa(i), 0)
 	}
-	d, err := b.c.DryRunTTL(b.ctx, 10, inspect.DryRunOptions{})
+	d, err := b.c.DryRunTTL(b.ctx, 10, inspect.TTLChangeDryRunOptions{})
 	if n := d.Effects[inspect.EffectSooner].Count; err != nil || !d.Complete || n != 700 {
 		t.Errorf("%d of 700, complete %t: %v", n, d.Complete, err)
 	}
 	wall.step = time.Second
 	for _, exact := range []int64{0, -1} {
-		d, err = b.c.DryRunTTL(b.ctx, 10, inspect.DryRunOptions{Exact: exact})
+		d, err = b.c.DryRunTTL(b.ctx, 10, inspect.TTLChangeDryRunOptions{Exact: exact})
 		if n := d.Effects[inspect.EffectSooner].Count; err != nil || d.Complete || n != 255 {
 			t.Errorf("%d of 700, complete %t: %v", n, d.Complete, err)
 		}

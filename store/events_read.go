@@ -31,9 +31,11 @@ func (c *Container) Expirations(ctx context.Context, after string, limit int) (E
 	}
 	var r feed.ExpiryLogReader
 	err = c.withSources(ctx, PartitionScope{},
-		func(sp *scan.ResolvedScope, sources []*scan.Source, _ []*container.Partition) error {
-			r = feed.ExpiryLogReader{Owner: (*containerAdapter)(c), Ranges: sp.Ranges, At: make([]uint64,
-				len(sources)),
+		func(sp *scan.ResolvedPartitionScope, sources []*scan.DocumentSource,
+			_ []*container.Partition) error {
+			r = feed.ExpiryLogReader{Owner: (*containerCallbacksAdapter)(c), Ranges: sp.Ranges,
+				At: make([]uint64,
+					len(sources)),
 				Share: max(1, PageLimit(limit)/len(sources))}
 			for i, src := range sources {
 				r.At[i] = from.Of(src.Range)
@@ -56,10 +58,11 @@ func (c *Container) Expirations(ctx context.Context, after string, limit int) (E
 func (c *Container) ExpirationsEnd(ctx context.Context) (string, error) {
 	c.ds.in.Enter()
 	defer c.ds.in.Leave()
-	var sp *scan.ResolvedScope
+	var sp *scan.ResolvedPartitionScope
 	var ranges []*container.Partition
 	err := c.withSources(ctx, PartitionScope{},
-		func(s *scan.ResolvedScope, sources []*scan.Source, in []*container.Partition) error {
+		func(s *scan.ResolvedPartitionScope, sources []*scan.DocumentSource,
+			in []*container.Partition) error {
 			sp, ranges = s, in
 			return feed.KeepsLog(sources[0].State)
 		})

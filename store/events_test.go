@@ -32,7 +32,7 @@ func (b *testStore) settings(fn func(*store.ContainerSettings)) {
 }
 
 func withEvents(retention int) func(*store.ContainerSettings) {
-	return func(s *store.ContainerSettings) { s.ExpiryEvents = &store.ExpiryEvents{Retention: retention} }
+	return func(s *store.ContainerSettings) { s.ExpiryEvents = &store.ExpiryEventSettings{Retention: retention} }
 }
 
 func withReaper(r store.ReaperSettings) func(*store.ContainerSettings) {

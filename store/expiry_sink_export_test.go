@@ -15,7 +15,7 @@ import (
 func (c *Container) Bequeath(ctx context.Context, kind, name string) error {
 	_, err := c.ChangeSettings(ctx, func(s *definition.ContainerSettings) error {
 		if s.OnExpire = nil; name != "" {
-			s.OnExpire = &definition.OnExpire{Sink: definition.ExpiredItemSinkReference{Kind: kind,
+			s.OnExpire = &definition.OnExpireSettings{Sink: definition.ExpiredItemSinkReference{Kind: kind,
 				Name: name}}
 		}
 		return nil
@@ -53,7 +53,7 @@ func (c *Container) StoredIDs(ctx context.Context) (ids []string, err error) {
 func (c *Container) Reopened(ctx context.Context, kind, name string) error {
 	return c.change(ctx, func(st container.State, _ int64) (container.State, error) {
 		sink := definition.ExpiredItemSinkReference{Kind: kind, Name: name}
-		st.Rec.Settings.OnExpire = &definition.OnExpire{Sink: sink}
+		st.Rec.Settings.OnExpire = &definition.OnExpireSettings{Sink: sink}
 		return st, nil
 	})
 }

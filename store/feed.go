@@ -35,14 +35,15 @@ func (c *Container) Changes(ctx context.Context, req ChangesRequest) (ChangesPag
 	if err != nil {
 		return ChangesPage{}, c.refused(), err
 	}
-	f := feed.Reader{Owner: (*containerAdapter)(c), Mode: req.Mode, Start: req.Start,
+	f := feed.Reader{Owner: (*containerCallbacksAdapter)(c), Mode: req.Mode, Start: req.Start,
 		Limit: PageLimit(req.MaxItems)}
-	var sp *scan.ResolvedScope
+	var sp *scan.ResolvedPartitionScope
 	var ranges []*container.Partition
 	var served *container.Partition
 	var at []uint64
 	err = c.withSources(ctx, req.Scope,
-		func(s *scan.ResolvedScope, sources []*scan.Source, in []*container.Partition) error {
+		func(s *scan.ResolvedPartitionScope, sources []*scan.DocumentSource,
+			in []*container.Partition) error {
 			sp, ranges, at = s, in, make([]uint64, len(sources))
 			for i, src := range sources {
 				at[i] = from.Of(src.Range)

@@ -161,7 +161,7 @@ func TestImportIgnoresOlderPolicies(t *testing.T) {
 // its older _ts, and that the store can be reopened after the import.
 func TestImportInFeeds(t *testing.T) {
 	t.Parallel()
-	l := newClockRig(t, store.Options{ManualReaper: true})
+	l := newClockFixture(t, store.Options{ManualReaper: true})
 	d, err := l.db.CreateDatabase(l.ctx, "db", definition.Throughput{})
 	if err != nil {
 		t.Fatal(err)
@@ -265,7 +265,7 @@ func TestImportOverExistingItems(t *testing.T) {
 // part of the expiry index that it has already passed.
 func TestImportWakesTheReaper(t *testing.T) {
 	t.Parallel()
-	l := newClockRig(t, store.Options{})
+	l := newClockFixture(t, store.Options{})
 	_, c := l.database("db")
 	for _, o := range []store.ImportTimestampOptions{{Age: 3600 * ago}, {ExpiresIn: 2 * ago}} {
 		if _, _, err := c.Import(l.ctx, pk("x"), []byte(`{"id":"i","pk":"x"}`), o); err != nil {
@@ -274,7 +274,7 @@ func TestImportWakesTheReaper(t *testing.T) {
 		if o.ExpiresIn > 0 {
 			l.system.Advance(o.ExpiresIn)
 		}
-		if _, err := c.Wait(l.ctx, store.WaitRequest{For: store.WaitPurged,
+		if _, err := c.Wait(l.ctx, store.ContainerWaitRequest{For: store.WaitPurged,
 			Key: store.ItemKey{Partition: pk("x"), ID: "i"}}); err != nil {
 			t.Fatal(err)
 		}

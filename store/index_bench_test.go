@@ -119,11 +119,11 @@ func BenchmarkReplaceBy(b *testing.B) {
 	}
 }
 
-// inSource runs fn with the data source (scan.Source) of the first range of a container.
-func inSource(b *testing.B, c *Container, fn func(s *scan.Source)) {
+// inSource runs fn with the data source (scan.DocumentSource) of the first range of a container.
+func inSource(b *testing.B, c *Container, fn func(s *scan.DocumentSource)) {
 	b.Helper()
 	err := c.withSources(context.Background(), PartitionScope{},
-		func(_ *scan.ResolvedScope, sources []*scan.Source, _ []*container.Partition) error {
+		func(_ *scan.ResolvedPartitionScope, sources []*scan.DocumentSource, _ []*container.Partition) error {
 			fn(sources[0])
 			return nil
 		})
@@ -142,7 +142,7 @@ func BenchmarkLeapfrog(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	inSource(b, c, func(s *scan.Source) {
+	inSource(b, c, func(s *scan.DocumentSource) {
 		x, _ := s.Index().Term(index.Path{{Name: "x"}}, jsondoc.NumberValue(1))
 		y, _ := s.Index().Term(index.Path{{Name: "y"}}, jsondoc.NumberValue(1))
 		b.ReportAllocs()
@@ -177,7 +177,7 @@ func leapfrog(p, q query.PostingIterator) (looked int) {
 // BenchmarkScan measures reading all documents of a range in order. Its figures are per document.
 func BenchmarkScan(b *testing.B) {
 	c, _ := benchIndexed(b, `{"indexingMode":"none"}`, 20_000)
-	inSource(b, c, func(s *scan.Source) {
+	inSource(b, c, func(s *scan.DocumentSource) {
 		b.ReportAllocs()
 		b.ResetTimer()
 		for n := 0; n < b.N; {
@@ -198,7 +198,7 @@ func BenchmarkFetch(b *testing.B) {
 	c, _ := benchIndexed(b, `{"indexingMode":"none"}`, n)
 	for name, step := range map[string]int{"ascending": 3, "random": 7919} {
 		b.Run(name, func(b *testing.B) {
-			inSource(b, c, func(s *scan.Source) {
+			inSource(b, c, func(s *scan.DocumentSource) {
 				var rids []uint64
 				for it := s.Scan(0); it.Next() || it.Close() != nil; {
 					rids = append(rids, it.Document().RID())

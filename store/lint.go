@@ -22,7 +22,7 @@ func (c *Container) lintItem(st *container.State,
 
 // Refused counts a document that is refused because its ttl is null. The rule is logged once only: a client
 // that writes null for "no value" does so in all of its documents, and all are refused.
-func (c *containerAdapter) Refused(id string, body, token []byte) {
+func (c *containerCallbacksAdapter) Refused(id string, body, token []byte) {
 	if string(token) == "null" {
 		of := (*Container)(c)
 		of.noteLint(definition.LintNull,

@@ -19,8 +19,8 @@ import (
 // exceptions: pages by ListOptions.ByRange, and a page that has used up its time on expired items. A
 // continuation stays valid through writes, restarts and splits; after a split it works for each of the
 // range's children. CodeBadRequest: a malformed continuation or scope.
-func (c *Container) List(ctx context.Context, o ListOptions) (Page, OperationReceipt, error) {
-	var all itemList
+func (c *Container) List(ctx context.Context, o ListOptions) (ItemPage, OperationReceipt, error) {
+	var all itemCopyingSink
 	page, r, err := c.ListTo(ctx, o, &all)
 	if err == nil {
 		page.Items = all
@@ -28,8 +28,8 @@ func (c *Container) List(ctx context.Context, o ListOptions) (Page, OperationRec
 	return page, r, err
 }
 
-// ItemSink receives the items of a page while the store reads them.
-type ItemSink interface {
+// PageItemReceiver receives the items of a page while the store reads them.
+type PageItemReceiver interface {
 	// Reset drops the items that have been added to the present page, because the page is read again from its
 	// beginning.
 	Reset()
@@ -37,20 +37,20 @@ type ItemSink interface {
 	Add(Item)
 }
 
-// itemList is an ItemSink that copies items.
-type itemList []Item
+// itemCopyingSink is a PageItemReceiver that copies items.
+type itemCopyingSink []Item
 
-func (l *itemList) Reset()      { *l = nil }
-func (l *itemList) Add(it Item) { *l = append(*l, it.Clone()) }
+func (l *itemCopyingSink) Reset()      { *l = nil }
+func (l *itemCopyingSink) Add(it Item) { *l = append(*l, it.Clone()) }
 
 // ListTo reads one page of the items in a scope, in the order of List, and passes the items to a sink instead
 // of copying them. The sink must not call the store. If ListTo fails, the sink may have received some items.
 func (c *Container) ListTo(ctx context.Context, o ListOptions,
-	sink ItemSink) (Page, OperationReceipt, error) {
+	sink PageItemReceiver) (ItemPage, OperationReceipt, error) {
 	c.beginUse()
 	defer c.endUse()
 	if err := c.checkPositions(ctx, o.Session); err != nil {
-		return Page{}, c.refused(), err
+		return ItemPage{}, c.refused(), err
 	}
 	if !o.ByRange {
 		return c.list(ctx, o, sink)
@@ -67,24 +67,24 @@ func (c *Container) ListTo(ctx context.Context, o ListOptions,
 // page has only items of one partition range, and its continuation leads to the next range at the end of this
 // one.
 func (c *Container) listByRange(ctx context.Context, o ListOptions,
-	sink ItemSink) (Page, OperationReceipt, error) {
+	sink PageItemReceiver) (ItemPage, OperationReceipt, error) {
 	st := c.state.Load()
 	state := c.viewState(st, 0)
 	over, err := scan.SpansOver(state, o.Scope)
 	if err != nil {
-		return Page{}, c.refused(), classify.ToFault(err)
+		return ItemPage{}, c.refused(), classify.ToFault(err)
 	}
 	if over == nil {
 		return c.list(ctx, o, sink)
 	}
 	l, err := scan.StageOf(state, over, o.Continuation)
 	if err != nil {
-		return Page{}, c.refused(), err
+		return ItemPage{}, c.refused(), err
 	}
 	o.Scope.Range, o.Continuation = l.Range.ID, l.Token
 	page, r, err := c.list(ctx, o, sink)
 	if err != nil {
-		return Page{}, r, err
+		return ItemPage{}, r, err
 	}
 	page.Continuation, err = l.NextToken(state, page.Continuation, func(next *view.PartitionRange) (string, error) {
 		o.Scope.Range = next.ID
@@ -94,12 +94,15 @@ func (c *Container) listByRange(ctx context.Context, o ListOptions,
 	return page, r, classify.ToFault(err)
 }
 
-func (c *Container) list(ctx context.Context, o ListOptions, sink ItemSink) (Page, OperationReceipt, error) {
-	var p listPager
+func (c *Container) list(ctx context.Context, o ListOptions, sink PageItemReceiver) (ItemPage,
+	OperationReceipt, error) {
+	var p itemListPager
 	err := c.withSources(ctx, o.Scope,
-		func(sp *scan.ResolvedScope, sources []*scan.Source, ranges []*container.Partition) error {
+		func(sp *scan.ResolvedPartitionScope, sources []*scan.DocumentSource,
+			ranges []*container.Partition) error {
 			sink.Reset()
-			p = listPager{c: c, sink: sink, limit: PageLimit(o.MaxItems), certain: c.isFull(o.Scope.Partition)}
+			p = itemListPager{c: c, sink: sink, limit: PageLimit(o.MaxItems),
+				certain: c.isFull(o.Scope.Partition)}
 			spans := sp.Spans()
 			from, err := scan.ParseContinuation(o.Continuation, sp, spans)
 			for i, src := range sources {
@@ -123,20 +126,20 @@ func (c *Container) list(ctx context.Context, o ListOptions, sink ItemSink) (Pag
 		r = c.receipt(p.served, value.ChargeFailure)
 	}
 	if err != nil {
-		return Page{}, r, err
+		return ItemPage{}, r, err
 	}
 	r.Charge = value.ChargeRead(p.bytes) + 0.1*float64(p.items)
 	return p.page, r, nil
 }
 
-// listPager collects the items of one page of a list, from one partition range after the other.
-type listPager struct {
+// itemListPager collects the items of one page of a list, from one partition range after the other.
+type itemListPager struct {
 	c       *Container
-	sink    ItemSink
+	sink    PageItemReceiver
 	limit   int
 	items   int
 	certain bool // find out whether an item follows a full page
-	page    Page
+	page    ItemPage
 	bytes   int
 	last    uint64 // rid of the last item
 	more    bool   // another page follows
@@ -144,7 +147,7 @@ type listPager struct {
 }
 
 // fill adds to the page the items of one range whose rids are greater than after, until the page is full.
-func (p *listPager) fill(src *scan.Source, after uint64) error {
+func (p *itemListPager) fill(src *scan.DocumentSource, after uint64) error {
 	docs := src.Documents(after)
 	docs.Expect(p.limit + 1)
 	docs.Skip(func(rid uint64) bool {
@@ -157,7 +160,7 @@ func (p *listPager) fill(src *scan.Source, after uint64) error {
 			break
 		}
 		r := docs.Row()
-		p.sink.Add(r.Borrow((*containerAdapter)(p.c)))
+		p.sink.Add(r.Borrow((*containerCallbacksAdapter)(p.c)))
 		p.items++
 		p.bytes += len(r.Body())
 		p.last = r.RID()
@@ -166,10 +169,10 @@ func (p *listPager) fill(src *scan.Source, after uint64) error {
 	return docs.Close()
 }
 
-func (p *listPager) full() bool { return p.items >= p.limit || p.bytes >= MaxPageBytes }
+func (p *itemListPager) full() bool { return p.items >= p.limit || p.bytes >= MaxPageBytes }
 
-// Page is one page of items in insertion order.
-type Page struct {
+// ItemPage is one page of items in insertion order.
+type ItemPage struct {
 	Items        []Item
 	Continuation string // empty on the last page
 }

@@ -23,7 +23,7 @@ func inMemory(t *testing.T) metamorphic.SubjectOpener {
 }
 
 func onDisksOf(disk func() *testdisk.EngineStorage) metamorphic.SubjectOpener {
-	return func(c metamorphic.TestedContainerConfig) (metamorphic.Subject, error) {
+	return func(c metamorphic.TestedContainerConfig) (metamorphic.TestSubject, error) {
 		d := disk()
 		return metamorphic.OpenStore(c, func() (engine.Engine, error) { return d.Open(context.Background()) })
 	}

@@ -118,7 +118,7 @@ func (c *Container) loadInto(r engine.Reader, st *container.State) error {
 // loadMoments moves the clock to the moments stored in a range if it is behind them. It returns the second
 // of the last write.
 func (c *Container) loadMoments(r engine.Reader, s *container.Partition) (wrote int64, err error) {
-	err = s.Moments(r, func(k container.ClockSetBackLimitKind, t int64) {
+	err = s.Moments(r, func(k container.ClockLimitingEventKind, t int64) {
 		c.recordTime(k, t)
 		if k == container.MarkWrite {
 			wrote = max(wrote, t)

@@ -48,7 +48,7 @@ func (c *Container) evaluateAhead(ctx context.Context, p *transaction.PreparedOp
 	heavy := c.ds.db.heavy.Query(c.ds.in.Elapsed(), maxCondition)
 	defer heavy.Leave()
 	stored := value.Stored(item)
-	on := scan.NewRow(&c.items.Identity, stored.RID, stored.Head, stored.Body)
+	on := scan.NewStoredDocument(&c.items.Identity, stored.RID, stored.Head, stored.Body)
 	err = heavy.Run(func() error { return c.evaluate(limited, p.Patch.Only, on, now, heavy.Turn) })
 	if limited.Err() != nil && err != nil {
 		if ctx.Err() != nil {
@@ -64,7 +64,8 @@ func (c *Container) evaluateAhead(ctx context.Context, p *transaction.PreparedOp
 // CodePreconditionFailed if the condition does not hold. turn, if not nil, is called during the evaluation to
 // let other long queries run (query.Env.Turn); it is nil inside a transaction, where other operations are
 // waiting for this one to finish.
-func (c *Container) evaluate(ctx context.Context, condition *query.PatchCondition, on *scan.Row, now int64,
+func (c *Container) evaluate(ctx context.Context, condition *query.PatchCondition, on *scan.StoredDocument,
+	now int64,
 	turn func(context.Context) error) error {
 	env := query.NewEnv(func() time.Time { return time.Unix(now, 0) }, nil)
 	env.Turn = turn
@@ -80,7 +81,8 @@ func (c *Container) evaluate(ctx context.Context, condition *query.PatchConditio
 }
 
 // Evaluate evaluates the condition of a patch inside a transaction, and returns the time that this took.
-func (c *containerAdapter) Evaluate(ctx context.Context, condition *query.PatchCondition, on *scan.Row,
+func (c *containerCallbacksAdapter) Evaluate(ctx context.Context, condition *query.PatchCondition,
+	on *scan.StoredDocument,
 	now int64) (time.Duration, error) {
 	took := c.ds.in.Elapsed()
 	err := (*Container)(c).evaluate(ctx, condition, on, now, nil)

@@ -23,7 +23,7 @@ func TestPlanCache(t *testing.T) {
 		rows, kept int
 	}{{"1", 1, 2}, {"2", 1, 3}, {"2", 1, 3}, {"77", 0, 4}, {`"1"`, 0, 6}, {"3", 1, 7}} {
 		q := QueryRequest{Text: `SELECT VALUE c.id FROM c WHERE c.n = @n`,
-			Parameters: []Parameter{{Name: "@n", Value: jsondoc.Of([]byte(ask.value))}}}
+			Parameters: []QueryParameter{{Name: "@n", Value: jsondoc.Of([]byte(ask.value))}}}
 		page, _, err := c.Query(t.Context(), q)
 		if err != nil || len(page.Rows) != ask.rows {
 			t.Errorf("%s: %d rows, want %d; %v", ask.value, len(page.Rows), ask.rows, err)
@@ -55,7 +55,7 @@ func TestEntriesCountIsCached(t *testing.T) {
 				}
 			}
 		}
-		inSources(t, c, func(s *scan.Source) {
+		inSources(t, c, func(s *scan.DocumentSource) {
 			key, _ := s.Index().Term(index.Path{{Name: "n"}}, jsondoc.NumberValue(1))
 			n, ok := s.KnownEntries(key, append(key, 0xFF))
 			if ok != (want > 0) || n != want {
@@ -65,7 +65,7 @@ func TestEntriesCountIsCached(t *testing.T) {
 	}
 	wanted(150, "at first")
 	putNumber(t, c, 300, 1)
-	inSources(t, c, func(s *scan.Source) {
+	inSources(t, c, func(s *scan.DocumentSource) {
 		key, _ := s.Index().Term(index.Path{{Name: "n"}}, jsondoc.NumberValue(1))
 		if n, ok := s.KnownEntries(key, append(key, 0xFF)); ok {
 			t.Errorf("after a write %d entries are still known", n)
@@ -77,11 +77,11 @@ func TestEntriesCountIsCached(t *testing.T) {
 	}
 }
 
-// inSources runs fn with the data source (scan.Source) of each range of a container.
-func inSources(t *testing.T, c *Container, fn func(*scan.Source)) {
+// inSources runs fn with the data source (scan.DocumentSource) of each range of a container.
+func inSources(t *testing.T, c *Container, fn func(*scan.DocumentSource)) {
 	t.Helper()
 	err := c.withSources(t.Context(), PartitionScope{},
-		func(_ *scan.ResolvedScope, sources []*scan.Source, _ []*container.Partition) error {
+		func(_ *scan.ResolvedPartitionScope, sources []*scan.DocumentSource, _ []*container.Partition) error {
 			for _, s := range sources {
 				fn(s)
 			}

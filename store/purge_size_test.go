@@ -24,7 +24,7 @@ type deletionCountingEngine struct {
 }
 
 func (d *deletionCountingEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) ([]engine.ScopePosition, error) {
+	ahead ...[]byte) ([]engine.LSNScopeStatus, error) {
 	n := 0
 	at, err := d.Engine.Update(ctx, scopes, func(t engine.Txn) error {
 		n = 0

@@ -23,7 +23,7 @@ import (
 // resumePlace converts the position of a client, which names an item by its resource id, to that of a query,
 // which names it by its number. It fails with CodeBadRequest if the id is not that of an item of this
 // container.
-func (c *Container) resumePlace(r *ResumePosition) (*query.OrderByStartPosition, error) {
+func (c *Container) resumePlace(r *OrderedQueryResumePosition) (*query.OrderByStartPosition, error) {
 	if r == nil {
 		return nil, nil
 	}
@@ -128,7 +128,7 @@ func (c *Container) run(ctx context.Context, st *container.State, plan *query.Pl
 		MaxItems: PageLimit(q.MaxItems), MaxBytes: MaxPageBytes, Cursor: q.Continuation, Trace: q.Explain,
 		Certain: c.isFull(q.Scope.Partition), Budget: q.Within,
 	}
-	var l scan.PageRangeSegment
+	var l scan.MultiRangeReadSegment
 	var state *view.ContainerState
 	if over != nil {
 		state = c.viewState(st, 0)
@@ -180,7 +180,8 @@ func (c *Container) runIn(ctx context.Context, st *container.State, plan *query.
 	err error) {
 	stale := false
 	err = c.withSources(ctx, scope,
-		func(sp *scan.ResolvedScope, sources []*scan.Source, ranges []*container.Partition) error {
+		func(sp *scan.ResolvedPartitionScope, sources []*scan.DocumentSource,
+			ranges []*container.Partition) error {
 			list := make([]query.DocumentSource, len(sources))
 			for i, src := range sources {
 				if stale = src.State.Terms != st.Terms; stale {
@@ -318,7 +319,7 @@ func (c *Container) mustMerge(plan *query.Plan, q QueryRequest) error {
 // ParseParameters reads the parameters of a query in the form in which clients send them: [{"name": "@p",
 // "value": ...}]. null and an absent value mean no parameters. It fails with CodeBadRequest for anything
 // else, or for a parameter whose name does not begin with '@'.
-func ParseParameters(list jsondoc.Value) (params []Parameter, err error) {
+func ParseParameters(list jsondoc.Value) (params []QueryParameter, err error) {
 	if k := list.Kind(); k != jsondoc.Array && k != jsondoc.Null && k != jsondoc.Undefined {
 		return nil, fault.New(fault.CodeBadRequest, "The 'parameters' of a query must be an array.")
 	}
@@ -328,7 +329,7 @@ func ParseParameters(list jsondoc.Value) (params []Parameter, err error) {
 			err = fault.New(fault.CodeBadRequest,
 				"Each parameter of a query needs a 'name' that begins with '@'.")
 		}
-		params = append(params, Parameter{Name: name, Value: p.Member("value")})
+		params = append(params, QueryParameter{Name: name, Value: p.Member("value")})
 		return err == nil
 	})
 	return params, err

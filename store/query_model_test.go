@@ -22,9 +22,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// queryRig is a store with several containers that hold the same documents under different indexing
-// policies, so that queries must have the same results in all of them.
-type queryRig struct {
+// indexPolicyComparisonFixture is a store with several containers that hold the same documents under
+// different indexing policies, so that queries must have the same results in all of them.
+type indexPolicyComparisonFixture struct {
 	t      *testing.T
 	ctx    context.Context
 	r      *rand.Rand
@@ -36,9 +36,10 @@ type queryRig struct {
 	kind   string                      // of partition key
 }
 
-func newQueryRig(t *testing.T, seed uint64, ranges int) *queryRig {
+func newIndexPolicyComparisonFixture(t *testing.T, seed uint64, ranges int) *indexPolicyComparisonFixture {
 	t.Helper()
-	g := &queryRig{t: t, ctx: context.Background(), r: rand.New(rand.NewPCG(seed, 0)), clock: ttl.NewManual(time.Unix(1_700_000_000, 0))}
+	g := &indexPolicyComparisonFixture{t: t, ctx: context.Background(), r: rand.New(rand.NewPCG(seed, 0)),
+		clock: ttl.NewManual(time.Unix(1_700_000_000, 0))}
 	e, err := testdisk.New(t).Open(g.ctx)
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +53,7 @@ func newQueryRig(t *testing.T, seed uint64, ranges int) *queryRig {
 	return g
 }
 
-func (g *queryRig) close() {
+func (g *indexPolicyComparisonFixture) close() {
 	g.t.Helper()
 	checkClean(g.t, g.db)
 	if err := g.db.Close(); err != nil {
@@ -60,7 +61,7 @@ func (g *queryRig) close() {
 	}
 }
 
-func (g *queryRig) spec(policy string) definition.ContainerSpec {
+func (g *indexPolicyComparisonFixture) spec(policy string) definition.ContainerSpec {
 	g.t.Helper()
 	key, ttl := `{"paths":["/pk"],"kind":"Hash","version":2}`, `,"defaultTtl":-1`
 	switch g.kind {
@@ -83,7 +84,7 @@ func (g *queryRig) spec(policy string) definition.ContainerSpec {
 
 // create replaces the test's containers by empty ones, one for each of the indexing policies with these
 // names.
-func (g *queryRig) create(policies ...string) {
+func (g *indexPolicyComparisonFixture) create(policies ...string) {
 	g.t.Helper()
 	for policy := range g.c {
 		if err := g.d.DeleteContainer(g.ctx, policy, store.WriteOptions{}); err != nil {
@@ -113,7 +114,7 @@ func randomBody(r *rand.Rand, id int) string {
 	return head + "}"
 }
 
-func (g *queryRig) put(body string) {
+func (g *indexPolicyComparisonFixture) put(body string) {
 	g.t.Helper()
 	for _, c := range g.c {
 		it, _, err := c.Upsert(g.ctx, definition.PartitionKey{}, []byte(body), store.WriteOptions{})
@@ -124,7 +125,7 @@ func (g *queryRig) put(body string) {
 	}
 }
 
-func (g *queryRig) remove(id string) {
+func (g *indexPolicyComparisonFixture) remove(id string) {
 	g.t.Helper()
 	for _, c := range g.c {
 		if _, err := c.Delete(g.ctx, g.key(g.bodies[id]), id, store.WriteOptions{}); err != nil && !is(err, fault.CodeNotFound) {
@@ -133,7 +134,7 @@ func (g *queryRig) remove(id string) {
 	}
 }
 
-func (g *queryRig) key(body string) definition.PartitionKey {
+func (g *indexPolicyComparisonFixture) key(body string) definition.PartitionKey {
 	values := []jsondoc.Value{jsondoc.Get([]byte(body), jsondoc.PathOf("pk"))}
 	if g.kind == metamorphic.Hierarchical {
 		values = append(values, jsondoc.Get([]byte(body), jsondoc.PathOf("sub")))
@@ -142,7 +143,7 @@ func (g *queryRig) key(body string) definition.PartitionKey {
 }
 
 // fill writes random documents, replaces and deletes some of them, and lets some expire.
-func (g *queryRig) fill() {
+func (g *indexPolicyComparisonFixture) fill() {
 	n := 4 + g.r.IntN(24)
 	for i := range n {
 		g.put(randomBody(g.r, i))
@@ -162,7 +163,7 @@ func (g *queryRig) fill() {
 
 // kill adds n documents that have expired but are not purged, and so have index entries. It omits the
 // container without an index, in which documents cannot expire.
-func (g *queryRig) kill(n int) {
+func (g *indexPolicyComparisonFixture) kill(n int) {
 	noIndex := g.c[metamorphic.NoIndex]
 	delete(g.c, metamorphic.NoIndex)
 	for i := range n {
@@ -175,7 +176,7 @@ func (g *queryRig) kill(n int) {
 }
 
 // queryScopes returns one scope of each kind: the container, ranges, partition keys and others.
-func (g *queryRig) queryScopes() []store.PartitionScope {
+func (g *indexPolicyComparisonFixture) queryScopes() []store.PartitionScope {
 	list := []store.PartitionScope{{}, {}, {}, {Range: g.anyContainer().Ranges().Ranges[0].ID},
 		{MinEPK: "10", MaxEPK: "2A"}, {MinEPK: "05C1",
 			MaxEPK: "FF"}, {MinEPK: "30"}, {Partition: g.key(randomBody(g.r, 1))}}
@@ -185,7 +186,7 @@ func (g *queryRig) queryScopes() []store.PartitionScope {
 	return list
 }
 
-func (g *queryRig) anyContainer() *store.Container {
+func (g *indexPolicyComparisonFixture) anyContainer() *store.Container {
 	for _, c := range g.c {
 		return c
 	}
@@ -194,7 +195,7 @@ func (g *queryRig) anyContainer() *store.Container {
 
 // documents returns the live documents of a scope without their system properties, and checks that they
 // are the same in all containers.
-func (g *queryRig) documents(scope store.PartitionScope) (docs []any) {
+func (g *indexPolicyComparisonFixture) documents(scope store.PartitionScope) (docs []any) {
 	g.t.Helper()
 	first := ""
 	for policy, c := range g.c {
@@ -230,7 +231,8 @@ func decoded(t *testing.T, text []byte) any {
 }
 
 // ask runs a query page by page and returns its rows, without system properties.
-func (g *queryRig) ask(c *store.Container, request store.QueryRequest) (rows []any, err error) {
+func (g *indexPolicyComparisonFixture) ask(c *store.Container, request store.QueryRequest) (rows []any,
+	err error) {
 	g.t.Helper()
 	for n := 0; ; n++ {
 		page, _, err := c.Query(g.ctx, request)
@@ -252,13 +254,14 @@ func (g *queryRig) ask(c *store.Container, request store.QueryRequest) (rows []a
 // queryCase is a query with its expected result.
 type queryCase struct {
 	metamorphic.Query
-	tree  *syntax.Query
+	tree  *syntax.QueryTree
 	scope store.PartitionScope
 	want  []any
 	cross store.CrossPartitionMode
 }
 
-func (g *queryRig) one(q metamorphic.Query, scope store.PartitionScope, docs []any) queryCase {
+func (g *indexPolicyComparisonFixture) one(q metamorphic.Query, scope store.PartitionScope,
+	docs []any) queryCase {
 	g.t.Helper()
 	tree, err := syntax.Parse(q.Text)
 	if err != nil {
@@ -277,7 +280,7 @@ func (q *queryCase) request(page int) store.QueryRequest {
 
 // differs runs a query on the container with the indexing policy named policy, in pages of the given size. It
 // returns how the result differs from the expected one, or "".
-func (g *queryRig) differs(policy string, q *queryCase, page int) string {
+func (g *indexPolicyComparisonFixture) differs(policy string, q *queryCase, page int) string {
 	g.t.Helper()
 	request := q.request(page)
 	request.Explain, request.Cross = g.r.IntN(16) == 0, q.cross
@@ -297,10 +300,10 @@ func (g *queryRig) differs(policy string, q *queryCase, page int) string {
 }
 
 // reduce finds a small set of documents for which a query still has a wrong result, and reports it.
-func (g *queryRig) reduce(policy string, q *queryCase, page int) {
+func (g *indexPolicyComparisonFixture) reduce(policy string, q *queryCase, page int) {
 	g.t.Helper()
 	ranges := len(g.anyContainer().Ranges().Ranges)
-	small := newQueryRig(g.t, 0, ranges)
+	small := newIndexPolicyComparisonFixture(g.t, 0, ranges)
 	defer small.close()
 	small.kind = g.kind
 	ids := make([]string, 0, len(g.bodies))
@@ -341,7 +344,7 @@ func TestRandomQueries(t *testing.T) {
 		for _, ranges := range []int{1, 3} {
 			t.Run(fmt.Sprint("ranges=", ranges), func(t *testing.T) {
 				t.Parallel()
-				g := newQueryRig(t, metamorphic.FirstSeed()+uint64(ranges), ranges)
+				g := newIndexPolicyComparisonFixture(t, metamorphic.FirstSeed()+uint64(ranges), ranges)
 				defer g.close()
 				for n := range metamorphic.QueryDatasets {
 					g.kind = []string{metamorphic.V2, metamorphic.V1, metamorphic.Hierarchical}[n%3]
@@ -358,7 +361,7 @@ func TestRandomQueries(t *testing.T) {
 
 // agree runs the given number of random queries under every indexing policy, whole and in pages, and compares
 // their results with those of a reference implementation. It stops at the first query that differs.
-func (g *queryRig) agree(queries int) {
+func (g *indexPolicyComparisonFixture) agree(queries int) {
 	g.t.Helper()
 	known := map[string][]any{}
 	for range queries {
@@ -391,7 +394,7 @@ func (g *queryRig) agree(queries int) {
 func TestQueriesOnManyDocuments(t *testing.T) {
 	racetest.Sequential(t)
 	t.Parallel()
-	g := newQueryRig(t, 1, 1)
+	g := newIndexPolicyComparisonFixture(t, 1, 1)
 	defer g.close()
 	g.create(metamorphic.DefaultPolicy, metamorphic.CompositePolicy)
 	const n = manyDocuments
@@ -452,7 +455,7 @@ func TestQueriesResume(t *testing.T) {
 	t.Parallel()
 	for _, ranges := range []int{1, 3} {
 		t.Run(fmt.Sprint("ranges=", ranges), func(t *testing.T) {
-			g := newQueryRig(t, metamorphic.FirstSeed()+uint64(ranges), ranges)
+			g := newIndexPolicyComparisonFixture(t, metamorphic.FirstSeed()+uint64(ranges), ranges)
 			defer g.close()
 			resumed := 0
 			for range metamorphic.QueryDatasets {
@@ -473,7 +476,7 @@ func TestQueriesResume(t *testing.T) {
 
 // resume runs one random query page by page with changes between the pages, and returns how often it
 // continued after a change.
-func (g *queryRig) resume() (times int) {
+func (g *indexPolicyComparisonFixture) resume() (times int) {
 	g.t.Helper()
 	g.clock.Advance(time.Second) // what an earlier query has left to die
 	docs := g.documents(store.PartitionScope{})
@@ -512,7 +515,7 @@ func (g *queryRig) resume() (times int) {
 
 // disturb changes a few documents, whose ids it adds to touched, and may advance the clock or change the
 // indexing policy. It returns a description of what it has done.
-func (g *queryRig) disturb(touched map[string]bool) (story string) {
+func (g *indexPolicyComparisonFixture) disturb(touched map[string]bool) (story string) {
 	g.t.Helper()
 	for range 1 + g.r.IntN(2) {
 		n := g.r.IntN(32)

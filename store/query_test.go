@@ -180,7 +180,8 @@ func TestQueryWithoutScope(t *testing.T) {
 		"SELECT c.n, COUNT(1) AS k FROM c GROUP BY c.n":                              merged,
 		"SELECT VALUE COUNT(1) FROM (SELECT DISTINCT VALUE c.n FROM c)":              merged,
 	} {
-		q := store.QueryRequest{Text: text, Parameters: []store.Parameter{{Name: "@key", Value: jsondoc.StringValue("p1")}}}
+		q := store.QueryRequest{Text: text, Parameters: []store.QueryParameter{{Name: "@key",
+			Value: jsondoc.StringValue("p1")}}}
 		served, err := b.rows(q)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
@@ -395,7 +396,8 @@ func TestQueryErrors(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	q := store.QueryRequest{Text: "SELECT * FROM c", Parameters: []store.Parameter{{Name: "@a"}, {Name: "@a"}}}
+	q := store.QueryRequest{Text: "SELECT * FROM c",
+		Parameters: []store.QueryParameter{{Name: "@a"}, {Name: "@a"}}}
 	if inner := new(query.Error); !errors.As(second(b.rows(q)), &inner) || inner.Message != "Invalid query. Specified duplicate parameter name '@a'." {
 		t.Errorf("a parameter given twice: %v", inner)
 	}
@@ -417,8 +419,8 @@ func TestForeignContinuation(t *testing.T) {
 	for i := range 10 {
 		b.put(fmt.Sprintf(`{"id":"%d","pk":"p%d","n":%d}`, i, i%3, i%2))
 	}
-	one := []store.Parameter{{Name: "@n", Value: jsondoc.NumberValue(0)}}
-	ask := func(text string, params []store.Parameter, scope store.PartitionScope,
+	one := []store.QueryParameter{{Name: "@n", Value: jsondoc.NumberValue(0)}}
+	ask := func(text string, params []store.QueryParameter, scope store.PartitionScope,
 		token string) (store.QueryPage, error) {
 		q := store.QueryRequest{Text: text, Parameters: params}
 		q.Scope, q.MaxItems, q.Continuation = scope, 1, token
@@ -436,7 +438,7 @@ func TestForeignContinuation(t *testing.T) {
 		for name, err := range map[string]error{
 			"another query": second2(ask(strings.Replace(text, "*", "c.id", 1), one,
 				store.PartitionScope{}, first.Continuation)),
-			"another parameter": second2(ask(text, []store.Parameter{{Name: "@n",
+			"another parameter": second2(ask(text, []store.QueryParameter{{Name: "@n",
 				Value: jsondoc.NumberValue(1)}}, store.PartitionScope{}, first.Continuation)),
 			"another scope": second2(ask(text, one, store.PartitionScope{Partition: pk("p1")},
 				first.Continuation)),

@@ -522,7 +522,7 @@ func (w *updateCallSignalingEngine) Settle(ctx context.Context, scope []byte, se
 }
 
 func (w *updateCallSignalingEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) ([]engine.ScopePosition, error) {
+	ahead ...[]byte) ([]engine.LSNScopeStatus, error) {
 	w.tell()
 	return w.Engine.Update(ctx, scopes, fn, ahead...)
 }

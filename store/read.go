@@ -77,7 +77,7 @@ func (c *Container) position(s *container.Partition) uint64 {
 // settled waits until everything that a read has shown of a range is durable, and returns the range's
 // position. at is the position that came with the read. seen is the highest LSN that the read has shown, 0
 // if unknown.
-func (c *Container) settled(ctx context.Context, s *container.Partition, at engine.ScopePosition,
+func (c *Container) settled(ctx context.Context, s *container.Partition, at engine.LSNScopeStatus,
 	seen uint64) (uint64, error) {
 	if !at.Settled {
 		if err := c.ds.settle(ctx, s.Scope, seen); err != nil {
@@ -148,7 +148,7 @@ const maxLookups = 1000
 type pointReadResult struct {
 	rid   uint64
 	value []byte
-	at    engine.ScopePosition
+	at    engine.LSNScopeStatus
 }
 
 func (c *Container) answer(ctx context.Context, st *container.State, s *container.Partition,
@@ -172,13 +172,13 @@ func (c *Container) answer(ctx context.Context, st *container.State, s *containe
 		f.at.Settled = true
 	}
 	position, err := c.settled(ctx, s, f.at, seen)
-	return value.NewItem((*containerAdapter)(c), f.rid, h, body, p.ID), s.Clamp(position), err
+	return value.NewItem((*containerCallbacksAdapter)(c), f.rid, h, body, p.ID), s.Clamp(position), err
 }
 
 // absent returns the error for an item that does not exist in the range s at the position at. Before that it
 // waits until everything that the read has seen is durable, so that a crash cannot revoke the answer.
 func (c *Container) absent(ctx context.Context, st *container.State, s *container.Partition,
-	at engine.ScopePosition) error {
+	at engine.LSNScopeStatus) error {
 	if err := st.Current(at.Mark); err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ type midTransactionHookEngine struct {
 }
 
 func (b *midTransactionHookEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) ([]engine.ScopePosition, error) {
+	ahead ...[]byte) ([]engine.LSNScopeStatus, error) {
 	return b.Engine.Update(ctx, scopes, func(t engine.Txn) error {
 		err := fn(t)
 		if happens := b.happens.Swap(nil); happens != nil {
@@ -46,7 +46,7 @@ func TestReaperWithConcurrentWrites(t *testing.T) {
 	defer b.close()
 	if _, err := b.c.ChangeSettings(b.ctx,
 		func(s *store.ContainerSettings) error {
-			s.ExpiryEvents = &store.ExpiryEvents{}
+			s.ExpiryEvents = &store.ExpiryEventSettings{}
 			return nil
 		}); err != nil {
 		t.Fatal(err)

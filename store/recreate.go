@@ -86,13 +86,13 @@ func (db *DB) Successor(ctx context.Context, rid string) (*Database, *Container,
 // ranges of the containers that were later dropped under the same name, since a client that has cached this
 // rid may have cached ids of their ranges.
 func (ds *openDataset) formerOf(ctx context.Context,
-	rid string) (name string, found record.FormerContainer, err error) {
+	rid string) (name string, found record.DroppedContainer, err error) {
 	err = ds.view(ctx, func(r engine.Reader) error {
 		return host.ScanRecords(r, layout.KindFormer, func(key []byte,
 			former record.ContainerNameHistory) error {
 			i := slices.IndexFunc(
 				former.Containers,
-				func(c record.FormerContainer) bool { return c.RID == rid },
+				func(c record.DroppedContainer) bool { return c.RID == rid },
 			)
 			if i < 0 {
 				return ctx.Err()

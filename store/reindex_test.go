@@ -86,7 +86,7 @@ func TestReindexUnderWrites(t *testing.T) {
 func (g *indexConsistencyFixture) verifyMoment() {
 	g.t.Helper()
 	err := g.c.withSources(context.Background(), PartitionScope{},
-		func(_ *scan.ResolvedScope, sources []*scan.Source, _ []*container.Partition) error {
+		func(_ *scan.ResolvedPartitionScope, sources []*scan.DocumentSource, _ []*container.Partition) error {
 			for _, s := range sources {
 				g.verifySource(s)
 			}

@@ -326,18 +326,23 @@ func TestPermissionsAccepted(t *testing.T) {
 	}
 	for i, tc := range []struct {
 		body string
-		want store.Grant
+		want store.PermissionGrant
 	}{
 		{`"All","resource":"dbs/db/colls/c/docs/i /i","resourcePartitionKey":["a"]`,
-			store.Grant{Write: true, Container: rid, Type: "docs", ID: "i /i", Partition: pk("a")}},
+			store.PermissionGrant{Write: true, Container: rid, Type: "docs", ID: "i /i", Partition: pk("a")}},
 		{`"all","resource":"/dbs/db/colls/c/docs/i%20%2Fi/","resourcePartitionKey":["a"]`,
-			store.Grant{Write: true, Container: rid, Type: "docs", ID: "i /i", Partition: pk("a")}},
-		{`"read","resource":"dbs/` + drid + `/colls/` + rid + `"`, store.Grant{Container: rid}},
-		{`"Read","resource":"dbs/` + drid + `/colls/` + rid + `/docs/` + item.RID() + `/"`, store.Grant{Container: rid, Type: "docs", RID: item.RID()}},
-		{`"Read","resource":"dbs/db/colls/c/sprocs/s"`, store.Grant{Container: rid, Type: "sprocs", RID: sproc.RID}},
-		{`"Read","resource":"dbs/db/colls/c","resourcePartitionKey":["a"]`, store.Grant{Container: rid, Partition: pk("a")}},
-		{`"Read","resource":"dbs/db/colls/c","resourcePartitionKey":[1.0]`, store.Grant{Container: rid, Partition: parsed(t, `[1]`)}},
-		{`"Read","resource":"dbs/AQAAAA==/colls/AQAAAJ0fgTc="`, store.Grant{Container: "AQAAAJ0fgTc="}},
+			store.PermissionGrant{Write: true, Container: rid, Type: "docs", ID: "i /i", Partition: pk("a")}},
+		{`"read","resource":"dbs/` + drid + `/colls/` + rid + `"`, store.PermissionGrant{Container: rid}},
+		{`"Read","resource":"dbs/` + drid + `/colls/` + rid + `/docs/` + item.RID() + `/"`,
+			store.PermissionGrant{Container: rid, Type: "docs", RID: item.RID()}},
+		{`"Read","resource":"dbs/db/colls/c/sprocs/s"`,
+			store.PermissionGrant{Container: rid, Type: "sprocs", RID: sproc.RID}},
+		{`"Read","resource":"dbs/db/colls/c","resourcePartitionKey":["a"]`,
+			store.PermissionGrant{Container: rid, Partition: pk("a")}},
+		{`"Read","resource":"dbs/db/colls/c","resourcePartitionKey":[1.0]`,
+			store.PermissionGrant{Container: rid, Partition: parsed(t, `[1]`)}},
+		{`"Read","resource":"dbs/AQAAAA==/colls/AQAAAJ0fgTc="`,
+			store.PermissionGrant{Container: "AQAAAJ0fgTc="}},
 	} {
 		p := w.create(permissions, fmt.Sprintf(`{"_token":"old","id":"n%d","permissionMode":%s}`, i, tc.body))
 		if gjson.GetBytes(p.Body, "_token").Exists() {

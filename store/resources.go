@@ -40,9 +40,9 @@ func (c *Container) Resources(k record.ResourceKind) ChildResources {
 	})
 }
 
-// Grant parses what a permission grants. It fails with CodeNotFound if the permission names something that
-// has been deleted.
-func (db *DB) Grant(ctx context.Context, permission UserOrScriptResource) (Grant, error) {
+// PermissionGrant parses what a permission grants. It fails with CodeNotFound if the permission names
+// something that has been deleted.
+func (db *DB) Grant(ctx context.Context, permission UserOrScriptResource) (PermissionGrant, error) {
 	return resource.ParseGrant(ctx, jsondoc.Of(permission.Body), permissionNameResolver{db.live()})
 }
 

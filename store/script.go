@@ -16,8 +16,8 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/value"
 )
 
-// ExecuteResult is the outcome of a stored procedure.
-type ExecuteResult struct {
+// ProcedureExecutionResult is the outcome of a stored procedure.
+type ProcedureExecutionResult struct {
 	Body []byte // JSON: the response that it has set; empty if none
 	Log  string // what it printed with console.log, with ProcedureExecutionOptions.Logging
 }
@@ -41,24 +41,24 @@ type ProcedureExecutionOptions struct {
 // has the details. CodeCanceled: it exceeded its time. CodeTooLarge: it exceeded the limit of its response or
 // its memory.
 func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id string, args []jsondoc.Value,
-	o ProcedureExecutionOptions) (ExecuteResult, OperationReceipt, error) {
+	o ProcedureExecutionOptions) (ProcedureExecutionResult, OperationReceipt, error) {
 	if err := c.checkPositions(ctx, o.Session); err != nil {
-		return ExecuteResult{}, c.refused(), err
+		return ProcedureExecutionResult{}, c.refused(), err
 	}
 	if err := c.ds.catchUp(ctx); err != nil {
-		return ExecuteResult{}, c.refused(), err
+		return ProcedureExecutionResult{}, c.refused(), err
 	}
 	scripts := c.scripts()
 	res, err := scripts.Procedure(id)
 	if err != nil {
-		return ExecuteResult{}, c.refused(), err
+		return ProcedureExecutionResult{}, c.refused(), err
 	}
 	at, pk, err := c.scriptPlace(ctx, pk, id, o.Range)
 	if err != nil {
-		return ExecuteResult{}, c.refused(), err
+		return ProcedureExecutionResult{}, c.refused(), err
 	}
 	if err := scripts.Ready(&res); err != nil {
-		return ExecuteResult{}, c.refused(), err
+		return ProcedureExecutionResult{}, c.refused(), err
 	}
 	var out script.ProcedureOrTriggerResult
 	var charge float64
@@ -81,9 +81,9 @@ func (c *Container) Execute(ctx context.Context, pk definition.PartitionKey, id 
 	})
 	r.Charge = value.RoundCharge(procedure.ChargeScript + charge)
 	if err != nil {
-		return ExecuteResult{Log: out.Log}, r, err
+		return ProcedureExecutionResult{Log: out.Log}, r, err
 	}
-	return ExecuteResult{Body: out.Body, Log: out.Log}, r, nil
+	return ProcedureExecutionResult{Body: out.Body, Log: out.Log}, r, nil
 }
 
 // scriptPlace returns the partition range in which a procedure runs, as a location in it, and the full

@@ -62,14 +62,14 @@ func TestScriptIsBlocked(t *testing.T) {
 	run("0", 0)
 }
 
-// slowReadClock is the data clock of a store that advances the real-time clock (wall) by 50 ms at each call
-// of Now, so that a script that calls it takes long.
-type slowReadClock struct {
+// wallAdvancingDataClock is the data clock of a store that advances the real-time clock (wall) by 50 ms at
+// each call of Now, so that a script that calls it takes long.
+type wallAdvancingDataClock struct {
 	ttl.Clock
 	wall *jumpOnReadClock
 }
 
-func (p *slowReadClock) Now() time.Time {
+func (p *wallAdvancingDataClock) Now() time.Time {
 	p.wall.passed.Add(int64(50 * time.Millisecond))
 	return p.Clock.Now()
 }
@@ -81,7 +81,7 @@ func TestLongScriptIsBlocked(t *testing.T) {
 	testdisk.Pebble(t, "its clock delays the script, which has the time of the database with another engine")
 	wall := &jumpOnReadClock{Clock: ttl.SystemClock{}}
 	b := newBenchWith(t, testdisk.New(t), "", store.Options{Ranges: 1, ManualReaper: true, Wall: wall,
-		Clock: &slowReadClock{ttl.NewManual(time.Unix(1_700_000_000, 0)), wall}})
+		Clock: &wallAdvancingDataClock{ttl.NewManual(time.Unix(1_700_000_000, 0)), wall}})
 	defer b.close()
 	b.put(`{"id":"1","pk":"a"}`)
 	const text = `function (n) { for (var i = 0; i < n; i++) Date.now(); return n; }`

@@ -25,7 +25,7 @@ type catalogChangingEngine struct {
 }
 
 func (m *catalogChangingEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) ([]engine.ScopePosition, error) {
+	ahead ...[]byte) ([]engine.LSNScopeStatus, error) {
 	catalog := slices.ContainsFunc(scopes, func(s []byte) bool { return bytes.Equal(s, host.CatalogScope()) })
 	if catalog && m.before != nil {
 		if m.n++; m.n%2 == 1 {

@@ -123,7 +123,7 @@ func TestWaitForAnotherServer(t *testing.T) {
 type stallingEngine struct {
 	engine.Engine
 	engine.Getter
-	engine.ClockReporter
+	engine.DatabaseTimeReporter
 	stop  chan struct{} // closed when the server is stopped
 	on    chan struct{} // closed when it goes on
 	calls int           // of the goroutine that splits
@@ -133,7 +133,7 @@ type stallingEngine struct {
 func (e *stallingEngine) Shared() bool { return true }
 
 func (e *stallingEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) ([]engine.ScopePosition, error) {
+	ahead ...[]byte) ([]engine.LSNScopeStatus, error) {
 	// A mover's own, not one of the host's (00); the first one is before the split is recorded.
 	if len(scopes[0]) > layout.ScopeLen && scopes[0][0] != 0 {
 		if e.calls++; e.calls == 2 {
@@ -146,14 +146,14 @@ func (e *stallingEngine) Update(ctx context.Context, scopes [][]byte, fn func(en
 
 // splitStalled returns two servers of which the first is stopped in the middle of a split of the only
 // range.
-func splitStalled(t *testing.T) (s *interruptedSplitRig) {
+func splitStalled(t *testing.T) (s *interruptedSplitFixture) {
 	t.Helper()
-	s = &interruptedSplitRig{clock: ttl.NewManual(time.Unix(1_700_000_000, 0)), done: make(chan error, 1),
+	s = &interruptedSplitFixture{clock: ttl.NewManual(time.Unix(1_700_000_000, 0)), done: make(chan error, 1),
 		e: &stallingEngine{stop: make(chan struct{}), on: make(chan struct{})}}
 	machine := ttl.NewManual(time.Unix(1_700_000_000, 0))
 	s.a, s.b = twoServers(t, "", s.clock, [2]ttl.Clock{machine, s.clock},
 		func(of engine.Engine) engine.Engine {
-			s.e.Engine, s.e.Getter, s.e.ClockReporter = of, of.(engine.Getter), of.(engine.ClockReporter)
+			s.e.Engine, s.e.Getter, s.e.DatabaseTimeReporter = of, of.(engine.Getter), of.(engine.DatabaseTimeReporter)
 			return s.e
 		})
 	s.a.fill(3000, 100)
@@ -165,8 +165,8 @@ func splitStalled(t *testing.T) (s *interruptedSplitRig) {
 	return s
 }
 
-// interruptedSplitRig is a pair of servers, of which a is stopped during a split and b is running.
-type interruptedSplitRig struct {
+// interruptedSplitFixture is a pair of servers, of which a is stopped during a split and b is running.
+type interruptedSplitFixture struct {
 	a, b  *testStore
 	clock *ttl.VirtualClock
 	e     *stallingEngine
@@ -175,7 +175,7 @@ type interruptedSplitRig struct {
 
 // writing begins a write on the running server, and returns when it waits for the split. The channel gets
 // its result.
-func (s *interruptedSplitRig) writing(ctx context.Context) <-chan error {
+func (s *interruptedSplitFixture) writing(ctx context.Context) <-chan error {
 	s.b.t.Helper()
 	done := make(chan error, 1)
 	go func() {

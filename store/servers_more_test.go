@@ -120,7 +120,7 @@ type interferingEngine struct {
 }
 
 func (m *interferingEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) ([]engine.ScopePosition, error) {
+	ahead ...[]byte) ([]engine.LSNScopeStatus, error) {
 	if len(scopes[0]) > layout.ScopeLen { // a mover's own
 		if m.calls++; m.calls > 1 && m.meddle != nil {
 			m.meddle()
@@ -225,7 +225,7 @@ type catalogConflictEngine struct {
 }
 
 func (m *catalogConflictEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) ([]engine.ScopePosition, error) {
+	ahead ...[]byte) ([]engine.LSNScopeStatus, error) {
 	if first := m.first; len(scopes) > 1 && first != nil {
 		m.first = nil
 		first()
@@ -271,14 +271,14 @@ func TestOpenBesideCatalogChange(t *testing.T) {
 	}
 }
 
-// afterViewEngine is an engine that calls a function after each View.
-type afterViewEngine struct {
+// viewHookEngine is an engine that calls a function after each View.
+type viewHookEngine struct {
 	engine.Engine
 	engine.Getter
 	after func()
 }
 
-func (m *afterViewEngine) View(ctx context.Context, fn func(engine.Reader) error) error {
+func (m *viewHookEngine) View(ctx context.Context, fn func(engine.Reader) error) error {
 	err := m.Engine.View(ctx, fn)
 	if after := m.after; after != nil {
 		after()
@@ -291,9 +291,9 @@ func (m *afterViewEngine) View(ctx context.Context, fn func(engine.Reader) error
 func TestSplitsOfOneRangeByTwoStores(t *testing.T) {
 	for n, met := 1, true; met; n++ {
 		met = false
-		var m *afterViewEngine
+		var m *viewHookEngine
 		a, b := newServersOver(t, "", 1, func(e engine.Engine) engine.Engine {
-			m = &afterViewEngine{Engine: e, Getter: e.(engine.Getter)}
+			m = &viewHookEngine{Engine: e, Getter: e.(engine.Getter)}
 			return m
 		})
 		a.fill(100, 50)

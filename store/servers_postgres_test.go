@@ -62,9 +62,9 @@ func TestStoresOfOneDatabase(t *testing.T) {
 	}
 	key := store.ItemKey{Partition: pk("p"), ID: "a"}
 	done := make(chan error)
-	wait := func(what store.WaitCondition, after uint64) {
+	wait := func(what store.ContainerWaitCondition, after uint64) {
 		go func() {
-			_, err := cb.Wait(ctx, store.WaitRequest{For: what, Key: key, After: after})
+			_, err := cb.Wait(ctx, store.ContainerWaitRequest{For: what, Key: key, After: after})
 			done <- err
 		}()
 	}

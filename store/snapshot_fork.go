@@ -65,12 +65,12 @@ type forkedDatabase struct {
 	d          *Database
 	containers []*Container
 	offers     []*record.Offer
-	families   []copiedResourceFamily
+	families   []copiedResourcesOfKind
 }
 
-// copiedResourceFamily is a copied family of small resources (all users of a database, for instance) under
+// copiedResourcesOfKind is a copied family of small resources (all users of a database, for instance) under
 // its new owner.
-type copiedResourceFamily struct {
+type copiedResourcesOfKind struct {
 	record.OwnerAndKind
 	records []*record.SmallResource
 }
@@ -180,7 +180,7 @@ func (b *forkedDatabase) addFamily(next *host.CatalogTxn, f record.OwnerAndKind,
 		records = append(records, &fresh)
 	}
 	if len(records) > 0 {
-		b.families = append(b.families, copiedResourceFamily{record.FamilyOf(f.Kind, owner), records})
+		b.families = append(b.families, copiedResourcesOfKind{record.FamilyOf(f.Kind, owner), records})
 	}
 	return records
 }

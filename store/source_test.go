@@ -187,7 +187,7 @@ func (g *indexConsistencyFixture) scopes() []PartitionScope {
 	return append(list, PartitionScope{Partition: definition.NewPartitionKey(jsondoc.StringValue("p1"))})
 }
 
-// TestScanSources checks that the data sources of queries (scan.Source) return the same documents as
+// TestScanSources checks that the data sources of queries (scan.DocumentSource) return the same documents as
 // point reads, and that their index entries agree with the documents.
 func TestScanSources(t *testing.T) {
 	racetest.Sequential(t)
@@ -261,7 +261,7 @@ func (g *indexConsistencyFixture) compareSources(scope PartitionScope) {
 	var counted int64
 	exact := true
 	err := g.c.withSources(context.Background(), scope,
-		func(_ *scan.ResolvedScope, sources []*scan.Source, _ []*container.Partition) error {
+		func(_ *scan.ResolvedPartitionScope, sources []*scan.DocumentSource, _ []*container.Partition) error {
 			for _, s := range sources {
 				live := g.verifySource(s)
 				for _, r := range live {
@@ -284,7 +284,7 @@ func (g *indexConsistencyFixture) compareSources(scope PartitionScope) {
 	}
 }
 
-// scannedDocument is a document that a data source (scan.Source) has returned.
+// scannedDocument is a document that a data source (scan.DocumentSource) has returned.
 type scannedDocument struct {
 	rid  uint64
 	head layout.ItemHeader
@@ -293,7 +293,7 @@ type scannedDocument struct {
 
 // verifySource compares all index entries of a data source with its documents, and returns the live
 // documents.
-func (g *indexConsistencyFixture) verifySource(s *scan.Source) (live []scannedDocument) {
+func (g *indexConsistencyFixture) verifySource(s *scan.DocumentSource) (live []scannedDocument) {
 	g.t.Helper()
 	it := s.Scan(0)
 	for it.Next() {
@@ -349,7 +349,7 @@ func entryText(key []byte, rid uint64) string { return fmt.Sprintf("%x of %016x"
 
 // verifyTerms compares the index entries of a path with the values in the live documents: the terms, the
 // postings of each, and the documents without the path.
-func (g *indexConsistencyFixture) verifyTerms(s *scan.Source, p index.Path, live []scannedDocument) {
+func (g *indexConsistencyFixture) verifyTerms(s *scan.DocumentSource, p index.Path, live []scannedDocument) {
 	g.t.Helper()
 	var want []string
 	byKey := map[string][]uint64{}
@@ -410,7 +410,7 @@ type postingsIter interface {
 }
 
 // liveOf reads a posting list to its end, closes it and returns the rids of live documents.
-func (g *indexConsistencyFixture) liveOf(s *scan.Source, it postingsIter) (rids []uint64) {
+func (g *indexConsistencyFixture) liveOf(s *scan.DocumentSource, it postingsIter) (rids []uint64) {
 	for it.Next() {
 		_, ok, err := s.Fetch(it.RID())
 		if err != nil {
@@ -428,7 +428,8 @@ func (g *indexConsistencyFixture) liveOf(s *scan.Source, it postingsIter) (rids 
 
 // verifyPostings compares a posting list with the wanted rids, by Next and by SeekGE. If exact is false,
 // the list may contain further rids.
-func (g *indexConsistencyFixture) verifyPostings(s *scan.Source, name string, open func() postingsIter,
+func (g *indexConsistencyFixture) verifyPostings(s *scan.DocumentSource, name string,
+	open func() postingsIter,
 	want []uint64,
 	exact bool) {
 	g.t.Helper()
@@ -454,7 +455,7 @@ func (g *indexConsistencyFixture) verifyPostings(s *scan.Source, name string, op
 
 // verifyWalk compares the index entries in the interval [lo, hi) that belong to live documents with the
 // wanted ones, read forwards and backwards.
-func (g *indexConsistencyFixture) verifyWalk(s *scan.Source, lo, hi []byte, want []string) {
+func (g *indexConsistencyFixture) verifyWalk(s *scan.DocumentSource, lo, hi []byte, want []string) {
 	g.t.Helper()
 	var walks [2][]string
 	for i, reverse := range []bool{false, true} {
@@ -513,7 +514,8 @@ func TestComputedPropertiesInIndexes(t *testing.T) {
 	lower := index.Path{{Name: "lower"}}
 	find := func() (usable bool, n int) {
 		err := g.c.withSources(t.Context(), PartitionScope{},
-			func(_ *scan.ResolvedScope, sources []*scan.Source, _ []*container.Partition) error {
+			func(_ *scan.ResolvedPartitionScope, sources []*scan.DocumentSource,
+				_ []*container.Partition) error {
 				usable = sources[0].Index().RangeIndexed(lower)
 				key, _ := sources[0].Index().Term(lower, jsondoc.StringValue("abc3"))
 				n = len(g.liveOf(sources[0], sources[0].Postings(key)))

@@ -11,15 +11,15 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// withSources runs fn with a scan.Source for each partition range of the scope, in the order of the ranges,
-// and with these ranges. All sources read one snapshot. When withSources returns, everything that fn has read
-// is durable.
+// withSources runs fn with a scan.DocumentSource for each partition range of the scope, in the order of the
+// ranges, and with these ranges. All sources read one snapshot. When withSources returns, everything that fn
+// has read is durable.
 func (c *Container) withSources(ctx context.Context, scope PartitionScope,
-	fn func(*scan.ResolvedScope, []*scan.Source, []*container.Partition) error) error {
-	var sources []*scan.Source
+	fn func(*scan.ResolvedPartitionScope, []*scan.DocumentSource, []*container.Partition) error) error {
+	var sources []*scan.DocumentSource
 	var ranges []*container.Partition
 	var state *view.ContainerState
-	var sp scan.ResolvedScope
+	var sp scan.ResolvedPartitionScope
 	watch := c.ds.pageWatch(ctx)
 	pick := func(st *container.State) (_ []*container.Partition, err error) {
 		state = c.viewState(st, 0)
@@ -29,7 +29,7 @@ func (c *Container) withSources(ctx context.Context, scope PartitionScope,
 		return ranges, err
 	}
 	err := c.snapshot(watch, pick, func(_ *container.State, now int64, r engine.Reader,
-		at []engine.ScopePosition) error {
+		at []engine.LSNScopeStatus) error {
 		state.Now = now // no other goroutine uses it yet
 		for i, in := range sp.Ranges {
 			src := sources[i]
@@ -53,11 +53,11 @@ func (c *Container) withSources(ctx context.Context, scope PartitionScope,
 	return classify.ToFault(err)
 }
 
-// newSources returns a scan.Source for each range. In each it sets Before to the highest LSN known to be
-// durable in the range, which must be read before the snapshot is opened, and Indexed to indexed: whether all
-// documents are indexed by the current policy.
-func newSources(ranges []*container.Partition, indexed bool) []*scan.Source {
-	sources, room := make([]*scan.Source, len(ranges)), make([]scan.Source, len(ranges))
+// newSources returns a scan.DocumentSource for each range. In each it sets Before to the highest LSN known to
+// be durable in the range, which must be read before the snapshot is opened, and Indexed to indexed: whether
+// all documents are indexed by the current policy.
+func newSources(ranges []*container.Partition, indexed bool) []*scan.DocumentSource {
+	sources, room := make([]*scan.DocumentSource, len(ranges)), make([]scan.DocumentSource, len(ranges))
 	for i, s := range ranges {
 		sources[i] = &room[i]
 		sources[i].Before, sources[i].Indexed = s.Shown.Load(), indexed
@@ -67,19 +67,19 @@ func newSources(ranges []*container.Partition, indexed bool) []*scan.Source {
 
 // scope returns the partition ranges and key bounds that a PartitionScope, the part of the container that a
 // list or query reads, has in the state st. Errors are those of scan.Resolve.
-func (c *Container) scope(st *container.State, s PartitionScope) (scan.ResolvedScope, error) {
+func (c *Container) scope(st *container.State, s PartitionScope) (scan.ResolvedPartitionScope, error) {
 	return scan.Resolve(c.viewState(st, 0), st.InFormer(s))
 }
 
-// containerAdapter is a Container with the methods that its items (value.ContainerStateProvider) and the
-// transactions on them (transaction.StoreCallbacks) need.
-type containerAdapter Container
+// containerCallbacksAdapter is a Container with the methods that its items (value.ContainerStateProvider) and
+// the transactions on them (transaction.StoreCallbacks) need.
+type containerCallbacksAdapter Container
 
 // Identity returns the container's names and numbers.
-func (c *containerAdapter) Identity() *view.ContainerIdentity { return &c.items.Identity }
+func (c *containerCallbacksAdapter) Identity() *view.ContainerIdentity { return &c.items.Identity }
 
 // Present returns the container's current state as a view.ContainerState, a plain value without locks.
-func (c *containerAdapter) Present() *view.ContainerState {
+func (c *containerCallbacksAdapter) Present() *view.ContainerState {
 	return (*Container)(c).viewState(c.state.Load(), (*Container)(c).moment())
 }
 

@@ -191,14 +191,15 @@ type rangeSplitOperation struct {
 	*split.RangeCopier
 	c     *Container
 	from  *container.Partition
-	recs  [2]record.Range    // of the halves
-	split *record.RangeSplit // as stored in the container's record
+	recs  [2]record.PartitionRange // of the halves
+	split *record.RangeSplit       // as stored in the container's record
 }
 
 // newSplitting prepares the split of s. The container's record already has the numbers of the new ranges.
 func (c *Container) newSplitting(st *container.State, s *container.Partition,
 	bound []byte) (*rangeSplitOperation, error) {
-	m := &rangeSplitOperation{c: c, from: s, split: st.Rec.Split, recs: [2]record.Range{s.Rec, s.Rec}}
+	m := &rangeSplitOperation{c: c, from: s, split: st.Rec.Split,
+		recs: [2]record.PartitionRange{s.Rec, s.Rec}}
 	m.recs[0].Max, m.recs[1].Min = definition.EPKHex(bound), definition.EPKHex(bound)
 	m.recs[0].Number, m.recs[1].Number = st.Rec.Split.Lower, st.Rec.Split.To
 	var halves [2]view.PartitionRange
@@ -342,7 +343,7 @@ func (c *Container) halves(st container.State, m *rangeSplitOperation) (next con
 		}
 	}
 	next.Ranges = slices.Clone(st.Ranges)
-	var recs []record.Range
+	var recs []record.PartitionRange
 	var partitions []*container.Partition
 	for n, rec := range m.recs {
 		rec.ID, rec.TS = id+n, c.moment()

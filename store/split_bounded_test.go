@@ -24,7 +24,7 @@ import (
 // while nobody holds the gate.
 type keysUnderLockCountingEngine struct {
 	testdisk.Engine
-	guarded atomic.Pointer[watchedContainer] // nil: nobody watches
+	guarded atomic.Pointer[containerLockWatch] // nil: nobody watches
 
 	mu   sync.Mutex
 	most int64 // keys in one turn of the gate
@@ -32,7 +32,7 @@ type keysUnderLockCountingEngine struct {
 	keys int64
 }
 
-type watchedContainer struct {
+type containerLockWatch struct {
 	c       *Container
 	between func()
 }
@@ -40,7 +40,7 @@ type watchedContainer struct {
 // watch starts counting, for the container c, the keys that are accessed while its gate (its lock) is held
 // exclusively. between is called at each view of a split that begins while nobody holds the gate.
 func (e *keysUnderLockCountingEngine) watch(c *Container, between func()) {
-	e.guarded.Store(&watchedContainer{c, between})
+	e.guarded.Store(&containerLockWatch{c, between})
 }
 
 func (e *keysUnderLockCountingEngine) touch() {
@@ -65,7 +65,7 @@ func (e *keysUnderLockCountingEngine) View(ctx context.Context, fn func(engine.R
 }
 
 func (e *keysUnderLockCountingEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) ([]engine.ScopePosition, error) {
+	ahead ...[]byte) ([]engine.LSNScopeStatus, error) {
 	return e.Engine.Update(ctx, scopes,
 		func(t engine.Txn) error { return fn(keysUnderLockCountingTxn{t, e}) },
 		ahead...)

@@ -30,7 +30,7 @@ type hookedEngine struct {
 	beside func(ctx context.Context) // before each view and each transaction
 }
 
-func (s *hookedEngine) Get(ctx context.Context, scope, key []byte) ([]byte, engine.ScopePosition, error) {
+func (s *hookedEngine) Get(ctx context.Context, scope, key []byte) ([]byte, engine.LSNScopeStatus, error) {
 	if s.look != nil {
 		s.look()
 	}
@@ -65,7 +65,7 @@ func (s *hookedEngine) at(n int, fn func()) (done func() bool) {
 }
 
 func (s *hookedEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) ([]engine.ScopePosition, error) {
+	ahead ...[]byte) ([]engine.LSNScopeStatus, error) {
 	if err := s.fails(); err != nil {
 		return nil, err
 	}

@@ -48,7 +48,7 @@ func (w *settingsChangingWorkload) turn() {
 		w.seenStates = !w.seenStates
 		w.b.settings(func(s *store.ContainerSettings) {
 			if s.ExpiryEvents = nil; w.seenStates {
-				s.ExpiryEvents = &store.ExpiryEvents{Retention: 3600}
+				s.ExpiryEvents = &store.ExpiryEventSettings{Retention: 3600}
 			}
 		})
 	case 2:

@@ -27,7 +27,7 @@ type blockingEngine struct {
 }
 
 func (h *blockingEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) ([]engine.ScopePosition, error) {
+	ahead ...[]byte) ([]engine.LSNScopeStatus, error) {
 	if !h.next.Swap(false) {
 		return h.Engine.Update(ctx, scopes, fn, ahead...)
 	}

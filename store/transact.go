@@ -179,7 +179,7 @@ func (c *Container) queryIn(ctx context.Context, t *transaction.Tx,
 	if err != nil {
 		return page, err
 	}
-	src := &scan.Source{State: state, Range: state.RangeByID(t.Range.ID), Span: &sp, Reader: t.Txn}
+	src := &scan.DocumentSource{State: state, Range: state.RangeByID(t.Range.ID), Span: &sp, Reader: t.Txn}
 	udfs := c.scripts().Functions(ctx)
 	env := query.NewEnv(c.queryTime, c.ds.in.Elapsed())
 	env.UDF = udfs.Call

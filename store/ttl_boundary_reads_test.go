@@ -14,7 +14,7 @@ import (
 // expiryBoundaryTestRead is one read by a test: what was known about the items before it, and which items it
 // returned.
 type expiryBoundaryTestRead struct {
-	y      *expiryBoundaryRig
+	y      *expiryBoundaryFixture
 	how    string
 	before int64
 	known  [plots]lifetimeKnownBeforeRead
@@ -103,7 +103,7 @@ func (g *expiryBoundaryTestRead) count(judged, shown, after int64) {
 
 // read reads the items again and again until the test ends, by each kind of read in turn, and checks each
 // result.
-func (y *expiryBoundaryRig) read(seed uint64) {
+func (y *expiryBoundaryFixture) read(seed uint64) {
 	g := &expiryBoundaryTestRead{y: y}
 	r := rand.New(rand.NewPCG(seed, 6))
 	latest, versions := store.ChangesStart{}, store.ChangesStart{Now: true}

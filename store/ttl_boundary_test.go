@@ -49,10 +49,10 @@ const (
 	kinds
 )
 
-// expiryBoundaryRig is a container for tests of the moment of expiry. Concurrent goroutines write and read
-// items under a fixed set of keys around their expiry. The rig holds a model of the items and counts the
+// expiryBoundaryFixture is a container for tests of the moment of expiry. Concurrent goroutines write and
+// read items under a fixed set of keys around their expiry. The rig holds a model of the items and counts the
 // checked results.
-type expiryBoundaryRig struct {
+type expiryBoundaryFixture struct {
 	t           *testing.T
 	ctx         context.Context
 	clock       *ttl.VirtualClock
@@ -96,9 +96,9 @@ func TestNothingExpiredIsReturned(t *testing.T) {
 	})
 }
 
-func newBoundaryRig(t *testing.T, clock *ttl.VirtualClock, short, long int64) *expiryBoundaryRig {
+func newBoundaryRig(t *testing.T, clock *ttl.VirtualClock, short, long int64) *expiryBoundaryFixture {
 	t.Helper()
-	y := &expiryBoundaryRig{t: t, ctx: context.Background(), clock: clock, short: short, long: long,
+	y := &expiryBoundaryFixture{t: t, ctx: context.Background(), clock: clock, short: short, long: long,
 		enough: metamorphic.Judgments / 2}
 	e, err := testdisk.New(t).Open(y.ctx)
 	if err != nil {
@@ -123,7 +123,7 @@ func newBoundaryRig(t *testing.T, clock *ttl.VirtualClock, short, long int64) *e
 	return y
 }
 
-func (y *expiryBoundaryRig) run(more ...func()) {
+func (y *expiryBoundaryFixture) run(more ...func()) {
 	jobs := []func(){
 		func() { y.write(0) },
 		func() { y.write(1) },
@@ -145,12 +145,12 @@ func (y *expiryBoundaryRig) run(more ...func()) {
 	}
 }
 
-func (y *expiryBoundaryRig) over() bool { return y.judged.Load() >= y.enough || y.t.Failed() }
+func (y *expiryBoundaryFixture) over() bool { return y.judged.Load() >= y.enough || y.t.Failed() }
 
-func (y *expiryBoundaryRig) now() int64 { return y.d.Now().Unix() }
+func (y *expiryBoundaryFixture) now() int64 { return y.d.Now().Unix() }
 
 // tend changes the container's default TTL and purges expired items repeatedly, until the test ends.
-func (y *expiryBoundaryRig) tend() {
+func (y *expiryBoundaryFixture) tend() {
 	for n := 0; !y.over(); n++ {
 		spec := y.c.Info().Spec
 		spec.DefaultTTL = ttl.Seconds([]int64{y.short, y.long}[n%2])
@@ -169,7 +169,7 @@ func (y *expiryBoundaryRig) tend() {
 }
 
 // write writes every second expiryModelItem in turn, beginning with number half, until the test ends.
-func (y *expiryBoundaryRig) write(half int) {
+func (y *expiryBoundaryFixture) write(half int) {
 	r := rand.New(rand.NewPCG(uint64(half), 5))
 	for i := half; !y.over(); i = (i + 2) % plots {
 		y.use(r, &y.plots[i])
@@ -179,7 +179,7 @@ func (y *expiryBoundaryRig) write(half int) {
 
 // use writes p by a random kind of write, whose result shows whether there was an item. use compares that
 // with the lifetime of p.
-func (y *expiryBoundaryRig) use(r *rand.Rand, p *expiryModelItem) {
+func (y *expiryBoundaryFixture) use(r *rand.Rand, p *expiryModelItem) {
 	until, dead, before := p.until.Load(), p.dead.Load(), y.now()
 	if before+1 < dead && r.IntN(3) > 0 {
 		runtime.Gosched()
@@ -229,7 +229,7 @@ func (y *expiryBoundaryRig) use(r *rand.Rand, p *expiryModelItem) {
 // publish records in p, for the checks of concurrent reads, until when the item that was just written
 // certainly lives and from when on it is certainly expired. life is its time to live in seconds. If p is of
 // the kind leased, publish takes a lease on the item first.
-func (y *expiryBoundaryRig) publish(r *rand.Rand, p *expiryModelItem, it store.Item, life int64) {
+func (y *expiryBoundaryFixture) publish(r *rand.Rand, p *expiryModelItem, it store.Item, life int64) {
 	until, dead := it.Timestamp()+life, it.Timestamp()+life
 	switch p.kind {
 	case inherits:
@@ -259,7 +259,7 @@ func raiseTo(at *atomic.Int64, n int64) {
 // had expired before the read began, or missed the item although it still lived when the read had ended.
 // before and after are the seconds at the beginning and the end of the read, dead the second in which the
 // item had expired, until the one up to which it lives; how names the read.
-func (y *expiryBoundaryRig) check(how string, p *expiryModelItem, found bool, dead, until, before,
+func (y *expiryBoundaryFixture) check(how string, p *expiryModelItem, found bool, dead, until, before,
 	after int64) {
 	switch {
 	case found && dead <= before:

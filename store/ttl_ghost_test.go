@@ -81,7 +81,7 @@ func (h *expiredItem) none(text string) error {
 
 // batch runs an atomic batch that includes an operation of the given kind on the expired item. It checks
 // that nothing takes effect, and returns the operation's error.
-func (h *expiredItem) batch(kind store.OperationKind) error {
+func (h *expiredItem) batch(kind store.ItemOperationKind) error {
 	ops := []store.ItemOperation{{Kind: store.OperationCreate, ID: "other", Body: h.body("other", "else")},
 		{Kind: kind, ID: "ghost", Body: h.body("ghost", "taken")},
 		{Kind: store.OperationRead, ID: "other"}}

@@ -142,7 +142,7 @@ func (l *allReadsVisibilityCheck) feed() error {
 	}
 }
 
-func (s *timelineRig) releaseIndexer() {
+func (s *timelineTestFixture) releaseIndexer() {
 	if s.release != nil {
 		s.release()
 		s.release = nil

@@ -97,7 +97,7 @@ func TestDryRunTTLPropertyPath(t *testing.T) {
 		b.based("ever", 0, `,"ttl":-1`)
 		b.doc("same", 0)
 		path := "/base"
-		d, err := b.c.DryRunTTL(b.ctx, 10, inspect.DryRunOptions{Path: &path, Exact: exact})
+		d, err := b.c.DryRunTTL(b.ctx, 10, inspect.TTLChangeDryRunOptions{Path: &path, Exact: exact})
 		if err != nil || !d.Exact || d.ToPath != path || d.FromPath != "" {
 			t.Fatalf("%v %+v", err, d)
 		}
@@ -115,12 +115,12 @@ func TestDryRunTTLPropertyPath(t *testing.T) {
 		b.wantIDs("a dry run changes nothing", "dies sooner later ever same")
 		b.countFrom(path, 10)
 		b.wantIDs("the change", "sooner later ever same")
-		d, err = b.c.DryRunTTL(b.ctx, ttl.Absent, inspect.DryRunOptions{})
+		d, err = b.c.DryRunTTL(b.ctx, ttl.Absent, inspect.TTLChangeDryRunOptions{})
 		n := d.Effects[inspect.EffectImmortal].Count
 		if err != nil || n != 3 || d.ToPath != "" || d.FromPath != path {
 			t.Errorf("off: %v, %d, %+v", err, n, d)
 		}
-		_, err = b.c.DryRunTTL(b.ctx, ttl.Absent, inspect.DryRunOptions{Path: &path})
+		_, err = b.c.DryRunTTL(b.ctx, ttl.Absent, inspect.TTLChangeDryRunOptions{Path: &path})
 		if !is(err, fault.CodeBadRequest) {
 			t.Errorf("a path without a default: %v", err)
 		}
@@ -141,8 +141,8 @@ func TestExpiryByTTLPropertyPath(t *testing.T) {
 	b.pass(5)
 	b.container("archive", "/pk", "")
 	b.settings(func(s *store.ContainerSettings) {
-		s.ExpiryEvents = &store.ExpiryEvents{}
-		s.OnExpire = &store.OnExpire{MoveTo: "archive"}
+		s.ExpiryEvents = &store.ExpiryEventSettings{}
+		s.OnExpire = &store.OnExpireSettings{MoveTo: "archive"}
 	})
 	b.pass(5)
 	b.based("never", -20, "") // dead as it comes, long before the log by its property

@@ -22,7 +22,7 @@ import (
 
 // ttlSuiteRig is a store for the TTL tests, on one kind of disk and with one schedule of the reaper.
 type ttlSuiteRig struct {
-	*timelineRig
+	*timelineTestFixture
 	reaper  string
 	durable bool
 	r       *rand.Rand

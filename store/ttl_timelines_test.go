@@ -53,7 +53,7 @@ func TestRandomTimelines(t *testing.T) {
 // the store in the test, which determines its kind.
 func runTimelines(t *testing.T, first, n uint64, i int) {
 	t.Helper()
-	s := newTimelineRig(t, i%2 == 1)
+	s := newTimelineTestFixture(t, i%2 == 1)
 	defer s.close()
 	for seed := first; seed < first+n; seed++ {
 		world := metamorphic.RandomWorld(rand.New(rand.NewPCG(seed, 3)), roundsEach)
@@ -63,7 +63,7 @@ func runTimelines(t *testing.T, first, n uint64, i int) {
 			continue
 		}
 		again := func(events []metamorphic.TimelineOperation) error {
-			s := newTimelineRig(t, i%2 == 1)
+			s := newTimelineTestFixture(t, i%2 == 1)
 			defer s.close()
 			return s.play(metamorphic.ContainerTimeline{Default: world.Default, Events: events}, seed, reaper)
 		}
@@ -75,9 +75,9 @@ func runTimelines(t *testing.T, first, n uint64, i int) {
 	}
 }
 
-// timelineRig is a store on which random timelines are played one after the other, with the simulation of
-// the current one.
-type timelineRig struct {
+// timelineTestFixture is a store on which random timelines are played one after the other, with the
+// simulation of the current one.
+type timelineTestFixture struct {
 	t      *testing.T
 	ctx    context.Context
 	disk   *testdisk.EngineStorage
@@ -94,14 +94,14 @@ type timelineRig struct {
 	keys  []metamorphic.ItemKey
 }
 
-func newTimelineRig(t *testing.T, manual bool) *timelineRig {
+func newTimelineTestFixture(t *testing.T, manual bool) *timelineTestFixture {
 	t.Helper()
 	return newTimelineRigOn(t, testdisk.NewCrashable(t), manual)
 }
 
-func newTimelineRigOn(t *testing.T, disk *testdisk.EngineStorage, manual bool) *timelineRig {
+func newTimelineRigOn(t *testing.T, disk *testdisk.EngineStorage, manual bool) *timelineTestFixture {
 	t.Helper()
-	s := &timelineRig{t: t, ctx: context.Background(), disk: disk,
+	s := &timelineTestFixture{t: t, ctx: context.Background(), disk: disk,
 		clock:  ttl.NewManual(time.Unix(1_700_000_000, 0)),
 		manual: manual}
 	err := s.open()
@@ -114,7 +114,7 @@ func newTimelineRigOn(t *testing.T, disk *testdisk.EngineStorage, manual bool) *
 	return s
 }
 
-func (s *timelineRig) open() error {
+func (s *timelineTestFixture) open() error {
 	e, err := s.disk.Open(s.ctx)
 	if err == nil {
 		s.db, err = store.Open(s.ctx, e, store.Options{Clock: s.clock, ManualReaper: s.manual})
@@ -124,14 +124,14 @@ func (s *timelineRig) open() error {
 
 // holdIndexer stops the reindexer, so that a change of the ttlPropertyPath stays unfinished and there are
 // items indexed by several paths.
-func (s *timelineRig) holdIndexer() {
+func (s *timelineTestFixture) holdIndexer() {
 	if s.release == nil {
 		s.release = s.db.HoldIndexer()
 	}
 }
 
 // sweep purges all expired items. It also works while holdIndexer keeps the reindexer stopped.
-func (s *timelineRig) sweep() (err error) {
+func (s *timelineTestFixture) sweep() (err error) {
 	if s.release != nil {
 		return s.db.SweepHeld(s.ctx)
 	}
@@ -139,7 +139,7 @@ func (s *timelineRig) sweep() (err error) {
 	return err
 }
 
-func (s *timelineRig) reopen() error {
+func (s *timelineTestFixture) reopen() error {
 	s.releaseIndexer()
 	if err := s.db.Close(); err != nil {
 		return err
@@ -154,7 +154,7 @@ func (s *timelineRig) reopen() error {
 	return err
 }
 
-func (s *timelineRig) close() {
+func (s *timelineTestFixture) close() {
 	s.t.Helper()
 	s.releaseIndexer()
 	checkClean(s.t, s.db)
@@ -165,7 +165,7 @@ func (s *timelineRig) close() {
 
 // play plays a random timeline w in a new container, which it deletes afterwards. It returns an error if
 // the store differs from the simulation.
-func (s *timelineRig) play(w metamorphic.ContainerTimeline, seed uint64, reaper string) error {
+func (s *timelineTestFixture) play(w metamorphic.ContainerTimeline, seed uint64, reaper string) error {
 	r := rand.New(rand.NewPCG(seed, 4))
 	spec := specOf(s.t, "")
 	spec.DefaultTTL = ttl.Seconds(w.Default)
@@ -213,7 +213,7 @@ func (s *timelineRig) play(w metamorphic.ContainerTimeline, seed uint64, reaper 
 
 // step performs one event on the store and on the simulation and compares the results. If the event lets
 // time pass, it compares all items before and after it.
-func (s *timelineRig) step(e metamorphic.TimelineOperation) error {
+func (s *timelineTestFixture) step(e metamorphic.TimelineOperation) error {
 	if e.Verb == metamorphic.Pass {
 		if err := s.look(); err != nil {
 			return fmt.Errorf("before: %w", err)
@@ -230,7 +230,7 @@ func (s *timelineRig) step(e metamorphic.TimelineOperation) error {
 	return err
 }
 
-func (s *timelineRig) look() error {
+func (s *timelineTestFixture) look() error {
 	want := map[metamorphic.ItemKey]expectedVisibleItem{}
 	for k, it := range s.sim.All() {
 		want[k] = expectedVisibleItem{s.began + it.TS, it.TTL, int64(it.V)}
@@ -243,7 +243,7 @@ func (s *timelineRig) look() error {
 
 // lookAhead checks that ExplainItem and Forecast report the expiry times that the model expects. alive are
 // the items that are live in the model.
-func (s *timelineRig) lookAhead(alive map[metamorphic.ItemKey]expectedVisibleItem) error {
+func (s *timelineTestFixture) lookAhead(alive map[metamorphic.ItemKey]expectedVisibleItem) error {
 	coming, next := int64(0), int64(0)
 	for _, k := range s.keys {
 		if k.ID == "" {
@@ -278,7 +278,7 @@ func (s *timelineRig) lookAhead(alive map[metamorphic.ItemKey]expectedVisibleIte
 }
 
 // do performs an event on the store, and returns its result in the same form as the simulation's Do.
-func (s *timelineRig) do(e metamorphic.TimelineOperation) (answer string, err error) {
+func (s *timelineTestFixture) do(e metamorphic.TimelineOperation) (answer string, err error) {
 	p, id := pk(e.Partition), e.ID
 	switch e.Verb {
 	case metamorphic.Pass:
@@ -334,9 +334,9 @@ func outcome(err error) (string, error) {
 	return "", err
 }
 
-func (s *timelineRig) batch(e metamorphic.TimelineOperation) (string, error) {
+func (s *timelineTestFixture) batch(e metamorphic.TimelineOperation) (string, error) {
 	ops := make([]store.ItemOperation, len(e.Batch))
-	kinds := map[string]store.OperationKind{metamorphic.Create: store.OperationCreate,
+	kinds := map[string]store.ItemOperationKind{metamorphic.Create: store.OperationCreate,
 		metamorphic.Upsert:  store.OperationUpsert,
 		metamorphic.Replace: store.OperationReplace, metamorphic.Patch: store.OperationPatch, metamorphic.Delete: store.OperationDelete, metamorphic.Read: store.OperationRead}
 	for i, b := range e.Batch {
@@ -361,7 +361,7 @@ func (s *timelineRig) batch(e metamorphic.TimelineOperation) (string, error) {
 	return strings.Repeat("ok ", failed) + answer, err
 }
 
-func (s *timelineRig) set(fn func(*store.ContainerSettings)) error {
+func (s *timelineTestFixture) set(fn func(*store.ContainerSettings)) error {
 	_, err := s.c.ChangeSettings(s.ctx, func(c *store.ContainerSettings) error {
 		fn(c)
 		return nil

@@ -15,8 +15,8 @@ func (dbTenantAdapter) Upgrades() []host.FormatUpgrade {
 	}
 }
 
-// DataFormat is the format of the data: the one that Open found, and the current one.
-type DataFormat = host.DataFormat
+// DataFormatVersions is the format of the data: the one that Open found, and the current one.
+type DataFormatVersions = host.DataFormatVersions
 
 // Format returns the format of the data.
-func (db *DB) Format() DataFormat { return db.host.Format() }
+func (db *DB) Format() DataFormatVersions { return db.host.Format() }

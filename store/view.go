@@ -15,7 +15,7 @@ import (
 // not any more. w limits its time.
 func (c *Container) snapshot(w *work.ScanTimeLimiter,
 	pick func(*container.State) ([]*container.Partition, error),
-	fn func(st *container.State, now int64, r engine.Reader, at []engine.ScopePosition) error) error {
+	fn func(st *container.State, now int64, r engine.Reader, at []engine.LSNScopeStatus) error) error {
 	ctx := w.Ctx
 	for {
 		st, now, at, err := c.stateAndTime(ctx)
@@ -67,7 +67,7 @@ func (c *Container) inspect(ctx context.Context,
 	fn func(state *view.ContainerState, st *container.State, r engine.Reader) error) error {
 	first := func(st *container.State) ([]*container.Partition, error) { return st.Ranges[:1], nil }
 	return c.snapshot(&work.ScanTimeLimiter{Ctx: ctx}, first,
-		func(st *container.State, now int64, r engine.Reader, _ []engine.ScopePosition) error {
+		func(st *container.State, now int64, r engine.Reader, _ []engine.LSNScopeStatus) error {
 			return fn(c.viewState(st, now), st, r)
 		})
 }

@@ -13,26 +13,26 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// WaitCondition is what Container.Wait waits for, such as the expiry or the purge of an item.
-type WaitCondition uint8
+// ContainerWaitCondition is what Container.Wait waits for, such as the expiry or the purge of an item.
+type ContainerWaitCondition uint8
 
 // The conditions that Wait can wait for.
 const (
 	// WaitExpired: the item is no longer visible.
-	WaitExpired WaitCondition = iota
+	WaitExpired ContainerWaitCondition = iota
 	// WaitPurged: the item is deleted from the engine, so that it takes no space any more.
 	WaitPurged
-	// WaitFeed: the change feed has a change of the item with an LSN above WaitRequest.After. Deletes and
-	// expiries are changes only if the container keeps all versions.
+	// WaitFeed: the change feed has a change of the item with an LSN above ContainerWaitRequest.After.
+	// Deletes and expiries are changes only if the container keeps all versions.
 	WaitFeed
 	// WaitQuiet: no background work is left in the container: expired items are purged, deleted partition
 	// keys are freed, and documents are indexed by the current policy.
 	WaitQuiet
 )
 
-// WaitRequest is the request of Wait: a condition and the item that it is about.
-type WaitRequest struct {
-	For   WaitCondition
+// ContainerWaitRequest is the request of Wait: a condition and the item that it is about.
+type ContainerWaitRequest struct {
+	For   ContainerWaitCondition
 	Key   ItemKey // of the item; not for WaitQuiet
 	After uint64  // an LSN, for WaitFeed
 }
@@ -48,8 +48,8 @@ type ContainerWaitResult struct {
 // Wait waits until the condition is true. It sleeps until the container changes or its clock has reached
 // the moment at which the item expires, so it uses no CPU while it waits. If ctx ends first, the error is
 // CodeCanceled and the result has the current state. If the store is closed, the error is CodeUnavailable.
-func (c *Container) Wait(ctx context.Context, req WaitRequest) (ContainerWaitResult, error) {
-	w := itemWait{c: c, req: req}
+func (c *Container) Wait(ctx context.Context, req ContainerWaitRequest) (ContainerWaitResult, error) {
+	w := containerWaitCall{c: c, req: req}
 	if req.For != WaitQuiet {
 		var err error
 		if w.place, err = c.keyPlace(req.Key.Partition, req.Key.ID); err != nil {
@@ -90,17 +90,18 @@ func (c *Container) sleep(ctx context.Context, change <-chan struct{}, wake int6
 	return nil
 }
 
-// itemWait is one call of Wait: it checks the condition after each change until the condition is true.
-type itemWait struct {
+// containerWaitCall is one call of Wait: it checks the condition after each change until the condition is
+// true.
+type containerWaitCall struct {
 	c     *Container
-	req   WaitRequest
+	req   ContainerWaitRequest
 	place inspect.ItemKey
 	out   ContainerWaitResult
 }
 
 // check reports whether the condition is true. If not, wake is the second at which to check again even
 // without a change.
-func (w *itemWait) check(ctx context.Context) (done bool, wake int64, err error) {
+func (w *containerWaitCall) check(ctx context.Context) (done bool, wake int64, err error) {
 	if w.req.For == WaitQuiet {
 		done, err = w.checkQuiet(ctx)
 		return done, never, err
@@ -130,7 +131,7 @@ func (w *itemWait) check(ctx context.Context) (done bool, wake int64, err error)
 
 // checkFeed reports whether the feed has a change of the item after the requested LSN. lsn is that of the
 // item's current version, if it has one.
-func (w *itemWait) checkFeed(state *view.ContainerState, r engine.Reader, lsn uint64) (bool, error) {
+func (w *containerWaitCall) checkFeed(state *view.ContainerState, r engine.Reader, lsn uint64) (bool, error) {
 	if state.Versions > 0 {
 		scope := state.RangeOf(w.place.EPK).Scope
 		v, lsn, found, err := inspect.LastEntry(r, scope, layout.FamilyVersions, w.place, w.req.After)
@@ -146,7 +147,7 @@ func (w *itemWait) checkFeed(state *view.ContainerState, r engine.Reader, lsn ui
 	return true, nil
 }
 
-func (w *itemWait) checkQuiet(ctx context.Context) (quiet bool, err error) {
+func (w *containerWaitCall) checkQuiet(ctx context.Context) (quiet bool, err error) {
 	err = w.c.inspect(ctx, func(state *view.ContainerState, _ *container.State, r engine.Reader) error {
 		w.out.Expiry.Now = state.Now
 		quiet = len(state.Tombstones) == 0 && len(state.Olders) == 0

@@ -21,7 +21,7 @@ type runningWaitCall struct {
 	err  error
 }
 
-func (b *testStore) wait(req store.WaitRequest) *runningWaitCall {
+func (b *testStore) wait(req store.ContainerWaitRequest) *runningWaitCall {
 	ctx, cancel := context.WithCancel(b.ctx)
 	w := &runningWaitCall{t: b.t, end: cancel, done: make(chan struct{})}
 	go func() {
@@ -31,8 +31,8 @@ func (b *testStore) wait(req store.WaitRequest) *runningWaitCall {
 	return w
 }
 
-func (b *testStore) waitFor(what store.WaitCondition, id string) *runningWaitCall {
-	return b.wait(store.WaitRequest{For: what, Key: store.ItemKey{Partition: pk("p"), ID: id}})
+func (b *testStore) waitFor(what store.ContainerWaitCondition, id string) *runningWaitCall {
+	return b.wait(store.ContainerWaitRequest{For: what, Key: store.ItemKey{Partition: pk("p"), ID: id}})
 }
 
 // over waits until the call of Wait has returned, and returns its result. The test hangs if it never does.
@@ -124,7 +124,8 @@ func TestWaitForFeed(t *testing.T) {
 			if out.LSN == 0 || keeps != (out.Change == store.ChangeCreate) {
 				t.Errorf("%+v", out)
 			}
-			next := store.WaitRequest{For: store.WaitFeed, Key: store.ItemKey{Partition: pk("p"), ID: "a"},
+			next := store.ContainerWaitRequest{For: store.WaitFeed,
+				Key:   store.ItemKey{Partition: pk("p"), ID: "a"},
 				After: out.LSN}
 			second := b.wait(next)
 			b.wait(next).notYet(inspect.StateLive)

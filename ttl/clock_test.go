@@ -15,11 +15,11 @@ import (
 
 var noon = time.Date(2024, 5, 6, 12, 0, 0, 0, time.UTC)
 
-// plainClock wraps a clock and has only the methods of ttl.Clock, like a clock of another package.
-type plainClock struct{ c *ttl.VirtualClock }
+// minimalClockWrapper wraps a clock and has only the methods of ttl.Clock, like a clock of another package.
+type minimalClockWrapper struct{ c *ttl.VirtualClock }
 
-func (f plainClock) Now() time.Time                                   { return f.c.Now() }
-func (f plainClock) After(d time.Duration) (<-chan time.Time, func()) { return f.c.After(d) }
+func (f minimalClockWrapper) Now() time.Time                                   { return f.c.Now() }
+func (f minimalClockWrapper) After(d time.Duration) (<-chan time.Time, func()) { return f.c.After(d) }
 
 func checkNow(t *testing.T, c ttl.Clock, want time.Time) {
 	t.Helper()
@@ -165,7 +165,7 @@ func TestTimersFireOnJumps(t *testing.T) {
 func TestTimersOfARunningClock(t *testing.T) {
 	manual := ttl.NewManual(noon)
 	for name, base := range map[string]ttl.Clock{"manual": manual, "virtual": ttl.NewVirtualClock(manual),
-		"foreign": plainClock{manual}} {
+		"foreign": minimalClockWrapper{manual}} {
 		t.Run(name, func(t *testing.T) {
 			start := base.Now()
 			c := ttl.NewVirtualClock(base)

@@ -34,7 +34,7 @@ func TestTimelines(t *testing.T) {
 		if c.Cmd != "timeline" {
 			return c.Unknown()
 		}
-		tl := timelineCase{c: c, items: map[string]ttl.Lifetime{}}
+		tl := expiryTimelineTestCase{c: c, items: map[string]ttl.Lifetime{}}
 		tl.policy.Default = tl.setting(c.String("default", "off"))
 		for _, line := range c.Lines() {
 			tl.event(line)
@@ -43,14 +43,14 @@ func TestTimelines(t *testing.T) {
 	})
 }
 
-type timelineCase struct {
+type expiryTimelineTestCase struct {
 	c      *datatest.TestFileCommand
 	policy ttl.Policy
 	items  map[string]ttl.Lifetime
 	out    strings.Builder
 }
 
-func (tl *timelineCase) event(line string) {
+func (tl *expiryTimelineTestCase) event(line string) {
 	words := strings.Fields(line)
 	if len(words) < 3 || words[0] != "at" {
 		tl.c.Fatalf("not an event: %s", line)
@@ -86,7 +86,7 @@ func (tl *timelineCase) event(line string) {
 	}
 }
 
-func (tl *timelineCase) show(now int64, verb, name string) {
+func (tl *expiryTimelineTestCase) show(now int64, verb, name string) {
 	fmt.Fprintf(&tl.out, "at %d %s:", now, strings.TrimSpace(verb+" "+name))
 	switch verb {
 	case "read":
@@ -123,7 +123,7 @@ func (tl *timelineCase) show(now int64, verb, name string) {
 	tl.out.WriteByte('\n')
 }
 
-func (tl *timelineCase) named(name string) []string {
+func (tl *expiryTimelineTestCase) named(name string) []string {
 	if name == "*" {
 		return slices.Sorted(maps.Keys(tl.items))
 	}
@@ -133,7 +133,7 @@ func (tl *timelineCase) named(name string) []string {
 	return []string{name}
 }
 
-func (tl *timelineCase) number(s string) int64 {
+func (tl *expiryTimelineTestCase) number(s string) int64 {
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil {
 		tl.c.Fatalf("%v", err)
@@ -141,7 +141,7 @@ func (tl *timelineCase) number(s string) int64 {
 	return n
 }
 
-func (tl *timelineCase) setting(s string) ttl.Seconds {
+func (tl *expiryTimelineTestCase) setting(s string) ttl.Seconds {
 	if s == "off" {
 		s = "null"
 	}

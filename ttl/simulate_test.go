@@ -20,7 +20,7 @@ type expiryReferenceModel struct {
 	rule   ttl.Seconds
 	items  []*simulatedItem
 	policy ttl.Policy
-	met    *simulatedAnswerCounts
+	met    *expiryOutcomeCounts
 }
 
 type simulatedItem struct {
@@ -29,9 +29,9 @@ type simulatedItem struct {
 	told bool // a reader has been told so
 }
 
-// simulatedAnswerCounts counts how often each kind of answer has occurred in the random timelines, so that
+// expiryOutcomeCounts counts how often each kind of answer has occurred in the random timelines, so that
 // the test fails if they do not cover all kinds.
-type simulatedAnswerCounts struct {
+type expiryOutcomeCounts struct {
 	timelines int
 	expired   int // expired by the rule in force
 	final     int // expired by a floor alone: the rule in force would let it live
@@ -116,7 +116,7 @@ func (s *expiryReferenceModel) compare(t *rapid.T) {
 	}
 }
 
-func (st *simulatedAnswerCounts) count(m *simulatedItem, expired, plainly, proposed bool) {
+func (st *expiryOutcomeCounts) count(m *simulatedItem, expired, plainly, proposed bool) {
 	switch {
 	case expired && plainly:
 		st.expired++
@@ -143,7 +143,7 @@ func TestPolicyAgainstSimulation(t *testing.T) {
 	racetest.Sequential(t)
 	timelines := racetest.Campaign(100_000, 30_000)
 	setChecks(t, timelines)
-	var met simulatedAnswerCounts
+	var met expiryOutcomeCounts
 	rapid.Check(t, func(t *rapid.T) {
 		first := ttl.Seconds(setting.Draw(t, "default"))
 		s := expiryReferenceModel{now: 100, rule: first, policy: ttl.Policy{Default: first}, met: &met}

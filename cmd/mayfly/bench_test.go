@@ -30,7 +30,7 @@ func TestBench(t *testing.T) {
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("%v: %s\n%s", err, errs.String(), out.String())
 	}
-	var written bench.Result
+	var written bench.RunResult
 	if err := json.Unmarshal([]byte(out.String()), &written); err != nil {
 		t.Fatal(err)
 	}

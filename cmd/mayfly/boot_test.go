@@ -43,9 +43,9 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// testServer is a Mayfly server that a test has started with `mayfly serve`, either in the process of the
-// test (boot) or in a process of its own (spawn).
-type testServer struct {
+// mayflyServerUnderTest is a Mayfly server that a test has started with `mayfly serve`, either in the process
+// of the test (boot) or in a process of its own (spawn).
+type mayflyServerUnderTest struct {
 	host   string // localhost:port
 	greet  string // what it printed first
 	proc   *exec.Cmd
@@ -56,10 +56,10 @@ type testServer struct {
 
 // boot runs `mayfly serve` in the process of the test, on any free port. The server runs until stop is
 // called or the test ends.
-func boot(t *testing.T, args ...string) *testServer {
+func boot(t *testing.T, args ...string) *mayflyServerUnderTest {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	b := &testServer{stderr: &lockedBuffer{}, cancel: cancel, code: make(chan int, 1)}
+	b := &mayflyServerUnderTest{stderr: &lockedBuffer{}, cancel: cancel, code: make(chan int, 1)}
 	read, write := io.Pipe()
 	go func() {
 		code := execute(ctx, append([]string{"serve", "--port", "0"}, args...), write, b.stderr)
@@ -72,9 +72,9 @@ func boot(t *testing.T, args ...string) *testServer {
 }
 
 // spawn runs `mayfly serve` in a process of its own, on any free port, until the test ends.
-func spawn(t *testing.T, args ...string) *testServer {
+func spawn(t *testing.T, args ...string) *mayflyServerUnderTest {
 	t.Helper()
-	b := &testServer{stderr: &lockedBuffer{}, proc: exec.Command(os.Args[0],
+	b := &mayflyServerUnderTest{stderr: &lockedBuffer{}, proc: exec.Command(os.Args[0],
 		append([]string{"serve", "--port", "0"}, args...)...)}
 	b.proc.Stderr = b.stderr
 	out, err := b.proc.StdoutPipe()
@@ -96,7 +96,7 @@ func spawn(t *testing.T, args ...string) *testServer {
 
 // await reads what the starting server prints on its standard output until the server is ready, and finds
 // its port there.
-func (b *testServer) await(t *testing.T, out io.Reader) {
+func (b *mayflyServerUnderTest) await(t *testing.T, out io.Reader) {
 	t.Helper()
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
@@ -113,7 +113,7 @@ func (b *testServer) await(t *testing.T, out io.Reader) {
 }
 
 // stop stops a server that boot has started and returns its exit code.
-func (b *testServer) stop(t *testing.T) int {
+func (b *mayflyServerUnderTest) stop(t *testing.T) int {
 	t.Helper()
 	b.cancel()
 	code := <-b.code
@@ -123,14 +123,14 @@ func (b *testServer) stop(t *testing.T) int {
 
 // do sends a request that is authorized with the emulator's well-known key, and returns the status and the
 // body of the response. headers are pairs of a name and a value.
-func (b *testServer) do(t *testing.T, method, path, body string, headers ...string) (int, string) {
+func (b *mayflyServerUnderTest) do(t *testing.T, method, path, body string, headers ...string) (int, string) {
 	t.Helper()
 	return b.ask(t, method, path, body, func(*http.Request) {}, headers...)
 }
 
 // ask sends a request that is authorized with the emulator's well-known key, after change has modified it,
 // and returns the status and the body of the response. headers are pairs of a name and a value.
-func (b *testServer) ask(t *testing.T, method, path, body string, change func(*http.Request),
+func (b *mayflyServerUnderTest) ask(t *testing.T, method, path, body string, change func(*http.Request),
 	headers ...string) (int, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, "http://"+b.host+path, strings.NewReader(body))
@@ -147,7 +147,8 @@ func (b *testServer) ask(t *testing.T, method, path, body string, change func(*h
 
 // must sends a request, returns the body of the response, and fails the test unless the response has the
 // status want.
-func (b *testServer) must(t *testing.T, want int, method, path, body string, headers ...string) string {
+func (b *mayflyServerUnderTest) must(t *testing.T, want int, method, path, body string,
+	headers ...string) string {
 	t.Helper()
 	got, text := b.do(t, method, path, body, headers...)
 	if got != want {
@@ -157,7 +158,7 @@ func (b *testServer) must(t *testing.T, want int, method, path, body string, hea
 }
 
 // makeContainer creates database "db" with container "c", partitioned by /pk.
-func (b *testServer) makeContainer(t *testing.T) {
+func (b *mayflyServerUnderTest) makeContainer(t *testing.T) {
 	t.Helper()
 	b.must(t, 201, "POST", "/dbs", `{"id":"db"}`)
 	b.must(t, 201, "POST", "/dbs/db/colls", `{"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}}`)

@@ -65,8 +65,8 @@ func checkCommand() *cobra.Command {
 	return cmd
 }
 
-// checkResult is what `mayfly check` prints: what the folder contains, and the violations found.
-type checkResult struct {
+// checkCommandResult is what `mayfly check` prints: what the folder contains, and the violations found.
+type checkCommandResult struct {
 	Databases  int      `json:"databases"`
 	Containers int      `json:"containers"`
 	Documents  int64    `json:"documents"`
@@ -96,7 +96,7 @@ func (c *storeCheck) run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	format := db.Format()
-	r := checkResult{Violations: []string{}, Format: format.Found, Current: format.Current}
+	r := checkCommandResult{Violations: []string{}, Format: format.Found, Current: format.Current}
 	if !asJSON {
 		fmt.Fprintln(out, describeFormat(format))
 	}
@@ -141,7 +141,7 @@ func (c *storeCheck) run(ctx context.Context) (err error) {
 	return nil
 }
 
-func describeFormat(f store.DataFormat) string {
+func describeFormat(f store.DataFormatVersions) string {
 	if f.Found == f.Current {
 		return fmt.Sprintf("format %d", f.Found)
 	}

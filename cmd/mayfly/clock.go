@@ -21,8 +21,8 @@ type clockFlags struct {
 	freeze, resume, real, follow, settle bool
 }
 
-// clockAnswer is a server's response that describes a clock.
-type clockAnswer struct {
+// clockResponse is a server's response that describes a clock.
+type clockResponse struct {
 	Now     time.Time `json:"now"`
 	Frozen  bool      `json:"frozen"`
 	Rate    float64   `json:"rate"`
@@ -118,7 +118,7 @@ func (c *clockFlags) request(flags *pflag.FlagSet) (method string, body any, err
 	return http.MethodGet, nil, nil
 }
 
-func printClock(w io.Writer, a clockAnswer) error {
+func printClock(w io.Writer, a clockResponse) error {
 	how := fmt.Sprintf("rate %g", a.Rate)
 	if a.Frozen {
 		how = "frozen"

@@ -21,7 +21,7 @@ type commandCase struct {
 
 // runCases runs the commands in order against the server b, and fails the test if one has another exit
 // code or output than its case says.
-func runCases(t *testing.T, b *testServer, cases []commandCase) {
+func runCases(t *testing.T, b *mayflyServerUnderTest, cases []commandCase) {
 	t.Helper()
 	for _, c := range cases {
 		code, out, errs := mayfly(t, append(slices.Clone(c.args), "--url", "http://"+b.host)...)

@@ -64,7 +64,7 @@ func (e *explainFlags) request(ctx context.Context, text string) (*http.Request,
 }
 
 // printExplanation prints the query plan and the measurements of the execution as text.
-func printExplanation(out io.Writer, e laboratory.Explanation) error {
+func printExplanation(out io.Writer, e laboratory.QueryExplanation) error {
 	if _, err := fmt.Fprintf(out, "%s\n\n", strings.TrimRight(e.Plan, "\n")); err != nil {
 		return err
 	}

@@ -63,10 +63,10 @@ func TestCSV(t *testing.T) {
 
 // sameDocuments fails the test unless the container db/c has the same documents on both servers. It
 // compares JSON values, so that spelling does not matter.
-func sameDocuments(t *testing.T, one, two *testServer) {
+func sameDocuments(t *testing.T, one, two *mayflyServerUnderTest) {
 	t.Helper()
 	var all [2]map[string][]byte
-	for n, b := range []*testServer{one, two} {
+	for n, b := range []*mayflyServerUnderTest{one, two} {
 		out, _ := b.run(t, "export", "--db", "db", "--container", "c")
 		all[n] = map[string][]byte{}
 		for _, line := range bytes.Split(bytes.TrimSpace([]byte(out)), []byte("\n")) {

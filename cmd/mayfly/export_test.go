@@ -23,7 +23,7 @@ type blockingExportProxy struct {
 	waiting chan struct{} // a request does
 }
 
-func newBlockingExportProxy(t *testing.T, b *testServer, pages int64) *blockingExportProxy {
+func newBlockingExportProxy(t *testing.T, b *mayflyServerUnderTest, pages int64) *blockingExportProxy {
 	t.Helper()
 	d := &blockingExportProxy{waiting: make(chan struct{}, 100)}
 	d.left.Store(pages)
@@ -44,7 +44,7 @@ func newBlockingExportProxy(t *testing.T, b *testServer, pages int64) *blockingE
 
 // killedExport starts `mayfly export` with args as a process, and kills it when it requests the next page
 // after the given number of pages.
-func killedExport(t *testing.T, b *testServer, pages int64, args ...string) {
+func killedExport(t *testing.T, b *mayflyServerUnderTest, pages int64, args ...string) {
 	t.Helper()
 	d := newBlockingExportProxy(t, b, pages)
 	proc := exec.Command(os.Args[0], append([]string{"export", "--url", d.URL}, args...)...)
@@ -60,7 +60,7 @@ func killedExport(t *testing.T, b *testServer, pages int64, args ...string) {
 
 // many imports the given number of documents into a container of the database db. Their _ts values are in
 // November 2023.
-func many(t *testing.T, b *testServer, container string, documents int) {
+func many(t *testing.T, b *mayflyServerUnderTest, container string, documents int) {
 	t.Helper()
 	var in strings.Builder
 	for i := range documents {

@@ -83,8 +83,8 @@ func faultsAddCommand() *cobra.Command {
 			return cli.Misuse("the fault latency requires a duration: --latency 200ms")
 		}
 		return sendAndPrint(cmd, &c, http.MethodPost, faultsPath, f.requestBody(args[0], &c),
-			func(out io.Writer, made laboratory.Fault) error {
-				return printFaults(out, []laboratory.Fault{made})
+			func(out io.Writer, made laboratory.FaultRule) error {
+				return printFaults(out, []laboratory.FaultRule{made})
 			})
 	})
 	flags := cmd.Flags()
@@ -154,7 +154,7 @@ func faultsClearCommand() *cobra.Command {
 }
 
 // printFaults prints the fault rules of a server, which make operations fail, as text.
-func printFaults(out io.Writer, list []laboratory.Fault) error {
+func printFaults(out io.Writer, list []laboratory.FaultRule) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "id\tfault\toperations\tof\tshare\twhen\tuntil\tseen\thits\tended")
 	for _, f := range list {

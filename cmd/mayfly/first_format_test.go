@@ -21,7 +21,7 @@ func TestFirstFormat(t *testing.T) {
 		t.Error("check has changed the folder")
 	}
 	b := boot(t, "--data", dir, "--virtual-clock")
-	f := &oldFormatFolderServer{b, t, ""}
+	f := &oldDataFormatServer{b, t, ""}
 	f.documents("after")
 	f.histories()
 	if !slices.Contains(f.snapshots(), "before-format-3") || !strings.Contains(f.stderr.String(), "upgraded to the current format") {
@@ -41,7 +41,7 @@ func TestFirstFormat(t *testing.T) {
 
 // histories checks the change feeds and the log of expiries of the folder, read from the beginning and
 // from LSNs that the earlier version of Mayfly has issued.
-func (f *oldFormatFolderServer) histories() {
+func (f *oldDataFormatServer) histories() {
 	f.t.Helper()
 	changes := func(coll, mode, etag string) (n int) {
 		f.t.Helper()

@@ -92,23 +92,23 @@ func checked(t *testing.T, dir string, wants ...string) {
 	}
 }
 
-// oldFormatFolderServer is a server on a data folder that an earlier version of Mayfly has written, with
+// oldDataFormatServer is a server on a data folder that an earlier version of Mayfly has written, with
 // methods that check its data.
-type oldFormatFolderServer struct {
-	*testServer
+type oldDataFormatServer struct {
+	*mayflyServerUnderTest
 	t   *testing.T
 	bus string
 }
 
-func serveFormer(t *testing.T, dir string) *oldFormatFolderServer {
+func serveFormer(t *testing.T, dir string) *oldDataFormatServer {
 	t.Helper()
 	b := bootBus(t, "--data", dir, "--virtual-clock")
-	return &oldFormatFolderServer{b, t, busPorts(t, b)[0]}
+	return &oldDataFormatServer{b, t, busPorts(t, b)[0]}
 }
 
 // documents checks the documents of the folder through point reads and queries that use each kind of key
 // and index. last is the id of the newest document, or "" if it must not exist.
-func (f *oldFormatFolderServer) documents(last string) {
+func (f *oldDataFormatServer) documents(last string) {
 	f.t.Helper()
 	count := 19
 	if last != "" {
@@ -149,7 +149,7 @@ func (f *oldFormatFolderServer) documents(last string) {
 
 // expiry advances the clock and checks that items and messages of the folder expire at the right time, by
 // their own or the default time to live, and that a scheduled message appears.
-func (f *oldFormatFolderServer) expiry() {
+func (f *oldDataFormatServer) expiry() {
 	f.t.Helper()
 	f.must(f.t, 200, "GET", "/dbs/shop/colls/carts/docs/3", "", "x-ms-documentdb-partitionkey", `["ben"]`)
 	f.must(f.t, 200, "PUT", "/_mayfly/clock?settle=true", `{"advance":"60s"}`)
@@ -166,7 +166,7 @@ func (f *oldFormatFolderServer) expiry() {
 
 // messages receives the messages of all queues and subscriptions of the folder and checks that they are
 // the expected ones.
-func (f *oldFormatFolderServer) messages() {
+func (f *oldDataFormatServer) messages() {
 	f.t.Helper()
 	for from, want := range map[string][]string{
 		"orders":                  {"short", "long", "after"},
@@ -180,7 +180,7 @@ func (f *oldFormatFolderServer) messages() {
 
 // received receives all messages of the entity at the path from, and fails the test unless their bodies
 // are want.
-func (f *oldFormatFolderServer) received(from string, want ...string) {
+func (f *oldDataFormatServer) received(from string, want ...string) {
 	f.t.Helper()
 	if got := f.receive(from, len(want)+1); !slices.Equal(got, want) {
 		f.t.Errorf("%s has %v, want %v", from, got, want)
@@ -188,7 +188,7 @@ func (f *oldFormatFolderServer) received(from string, want ...string) {
 }
 
 // receive receives and deletes up to n messages of the entity at the path from, and returns their bodies.
-func (f *oldFormatFolderServer) receive(from string, n int) (bodies []string) {
+func (f *oldDataFormatServer) receive(from string, n int) (bodies []string) {
 	f.t.Helper()
 	for range n {
 		req, err := http.NewRequestWithContext(f.t.Context(), "DELETE",
@@ -212,7 +212,7 @@ func (f *oldFormatFolderServer) receive(from string, n int) (bodies []string) {
 
 // query runs a query on partition range 0 of a container of the database shop, and returns its rows as a
 // JSON array.
-func (f *oldFormatFolderServer) query(coll, text string) string {
+func (f *oldDataFormatServer) query(coll, text string) string {
 	f.t.Helper()
 	body, err := json.Marshal(map[string]string{"query": text})
 	if err != nil {
@@ -229,7 +229,7 @@ func (f *oldFormatFolderServer) query(coll, text string) string {
 	return string(page.Documents)
 }
 
-func (f *oldFormatFolderServer) snapshots() (names []string) {
+func (f *oldDataFormatServer) snapshots() (names []string) {
 	f.t.Helper()
 	var list struct{ Snapshots []struct{ Name string } }
 	if err := json.Unmarshal([]byte(f.must(f.t, 200, "GET", "/_mayfly/snapshots", "")), &list); err != nil {

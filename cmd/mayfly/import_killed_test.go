@@ -27,7 +27,7 @@ type blockingImportProxy struct {
 	open    chan struct{}
 }
 
-func newBlockingImportProxy(t *testing.T, b *testServer, left int64) *blockingImportProxy {
+func newBlockingImportProxy(t *testing.T, b *mayflyServerUnderTest, left int64) *blockingImportProxy {
 	t.Helper()
 	v := &blockingImportProxy{waiting: make(chan struct{}, 100), open: make(chan struct{})}
 	v.host.Store(&b.host)

@@ -18,7 +18,7 @@ const everything = "../../internal/seed/testdata/everything.yaml"
 
 // run runs a command of mayfly against the server, returns its standard output and standard error, and
 // fails the test if the command fails.
-func (b *testServer) run(t *testing.T, args ...string) (out, errs string) {
+func (b *mayflyServerUnderTest) run(t *testing.T, args ...string) (out, errs string) {
 	t.Helper()
 	code, out, errs := mayfly(t, append(args, "--url", "http://"+b.host)...)
 	if code != 0 {
@@ -29,7 +29,7 @@ func (b *testServer) run(t *testing.T, args ...string) (out, errs string) {
 
 // refuses runs a command of mayfly against the server and fails the test unless the command ends with this
 // exit code and an error that contains text.
-func (b *testServer) refuses(t *testing.T, code int, text string, args ...string) {
+func (b *mayflyServerUnderTest) refuses(t *testing.T, code int, text string, args ...string) {
 	t.Helper()
 	got, out, errs := mayfly(t, append(args, "--url", "http://"+b.host)...)
 	if got != code || !strings.Contains(errs, text) {
@@ -39,7 +39,7 @@ func (b *testServer) refuses(t *testing.T, code int, text string, args ...string
 
 // stocked returns a server with the content of the seed file at the path everything, which uses every member
 // of the format, and with the given number of documents in the container db/c.
-func stocked(t *testing.T, documents int) *testServer {
+func stocked(t *testing.T, documents int) *mayflyServerUnderTest {
 	t.Helper()
 	b := boot(t, "--memory")
 	b.run(t, "import", everything)
@@ -49,7 +49,7 @@ func stocked(t *testing.T, documents int) *testServer {
 }
 
 // exported exports all data of the server to a new folder and returns its path.
-func (b *testServer) exported(t *testing.T) string {
+func (b *mayflyServerUnderTest) exported(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "export")
 	b.run(t, "export", "--to", dir)

@@ -10,7 +10,7 @@ import (
 
 // fed runs a command of mayfly against the server with input as its standard input, and returns its
 // standard output.
-func (b *testServer) fed(t *testing.T, input string, args ...string) string {
+func (b *mayflyServerUnderTest) fed(t *testing.T, input string, args ...string) string {
 	t.Helper()
 	var out, errs bytes.Buffer
 	args = append(args, "--url", "http://"+b.host)

@@ -35,7 +35,7 @@ func lintCommand() *cobra.Command {
 	return cmd
 }
 
-func printLint(out io.Writer, answer laboratory.LintReport) error {
+func printLint(out io.Writer, answer laboratory.TTLLintReport) error {
 	if len(answer.Container) == 0 && len(answer.Items) == 0 {
 		_, err := fmt.Fprintln(out, "nothing found: no time to live looks like a mistake")
 		return err

@@ -121,7 +121,7 @@ func executeFrom(ctx context.Context, stdin io.Reader, args []string, stdout, st
 	if err == nil {
 		return 0
 	}
-	var already *printedError
+	var already *alreadyPrintedError
 	if !errors.As(err, &already) {
 		fmt.Fprintln(stderr, "mayfly:", strings.ReplaceAll(err.Error(), "\n", "; "))
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// storeMigration holds the flags of a migrate command.
-type storeMigration struct {
+// migrateFlags holds the flags of a migrate command.
+type migrateFlags struct {
 	from, to       dataLocation
 	compare, again bool
 	json           bool
@@ -36,7 +36,7 @@ type migrationResult struct {
 }
 
 func migrateCommand() *cobra.Command {
-	var m storeMigration
+	var m migrateFlags
 	cmd := &cobra.Command{
 		Use:   "migrate",
 		Short: "Move a store from a data folder to a database, or back",
@@ -63,7 +63,7 @@ func migrateCommand() *cobra.Command {
 	return cmd
 }
 
-func (m *storeMigration) run(ctx context.Context) (err error) {
+func (m *migrateFlags) run(ctx context.Context) (err error) {
 	if m.from == "" || m.to == "" && !m.again {
 		return cli.Misuse("give --from and --to")
 	}
@@ -108,7 +108,7 @@ func noStore(err error, name string) error {
 
 // move migrates the data: it copies them, compares the copy with the original, and makes the copy the data
 // that servers open. If the flags say so, it only compares.
-func (m *storeMigration) move(ctx context.Context, o migrate.Options) error {
+func (m *migrateFlags) move(ctx context.Context, o migrate.Options) error {
 	bar := progress.New(m.errs, ttl.SystemClock{})
 	defer bar.Stop()
 	r := migrationResult{From: o.SourceName, To: o.TargetName}

@@ -11,7 +11,7 @@ import (
 func TestMigrateFolder(t *testing.T) {
 	t.Parallel()
 	a, b := t.TempDir()+"/a", t.TempDir()+"/b"
-	create := func(s *testServer, id string) {
+	create := func(s *mayflyServerUnderTest, id string) {
 		t.Helper()
 		if status, text := s.do(t, http.MethodPost, "/dbs", `{"id":"`+id+`"}`); status != http.StatusCreated {
 			t.Fatalf("%d %s", status, text)

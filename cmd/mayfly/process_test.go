@@ -18,7 +18,7 @@ import (
 
 // halfway sends a request that creates a document, but not the last byte of its body. The returned
 // function sends this byte and returns the status of the response.
-func halfway(t *testing.T, b *testServer) (finish func() (int, error)) {
+func halfway(t *testing.T, b *mayflyServerUnderTest) (finish func() (int, error)) {
 	t.Helper()
 	conn, err := net.Dial("tcp", b.host)
 	if err != nil {
@@ -56,7 +56,7 @@ func halfway(t *testing.T, b *testServer) (finish func() (int, error)) {
 }
 
 // terminate sends SIGTERM to the server's process and waits until it accepts no more connections.
-func (b *testServer) terminate(t *testing.T) {
+func (b *mayflyServerUnderTest) terminate(t *testing.T) {
 	t.Helper()
 	if err := b.proc.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)

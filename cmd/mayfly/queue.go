@@ -247,7 +247,7 @@ func queueMoveCommand(name, short, verb, done string) *cobra.Command {
 			question["deadLetters"] = dead
 		}
 		return sendAndPrint(cmd, &c, http.MethodPost, entityPath+"/"+verb, question,
-			func(out io.Writer, m laboratory.ProcessedMessages) error {
+			func(out io.Writer, m laboratory.ProcessedMessagesResult) error {
 				_, err := fmt.Fprintf(out, "%d %s\n", m.Messages, done)
 				return err
 			})
@@ -331,7 +331,7 @@ func queueWaitCommand() *cobra.Command {
 			question := map[string]any{"until": until, "count": count, "timeout": int64(timeout.Seconds()),
 				"deadLetters": dead}
 			return sendAndPrint(cmd, &c, http.MethodPost, entityPath+"/wait", question,
-				func(out io.Writer, e laboratory.Entity) error {
+				func(out io.Writer, e laboratory.MessagingEntity) error {
 					_, err := fmt.Fprintf(out, "%s: %d active, %d scheduled, %d dead letters\n", e.Path,
 						e.Active, e.Scheduled,
 						e.DeadLetters)

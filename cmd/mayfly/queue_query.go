@@ -24,7 +24,7 @@ func queueQueryCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				page, err := cli.Ask[laboratory.MessageRows](req)
+				page, err := cli.Ask[laboratory.MessageQueryPage](req)
 				if err != nil {
 					return err
 				}

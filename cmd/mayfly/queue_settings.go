@@ -90,7 +90,7 @@ func queueCreateCommand() *cobra.Command {
 			question["path"], question["topic"] = args[0], topic
 			question["requiresSession"], question["detectsDuplicates"] = sessions, duplicates
 			return sendAndPrint(cmd, &c, http.MethodPost, entitiesPath, question,
-				func(out io.Writer, e laboratory.Entity) error {
+				func(out io.Writer, e laboratory.MessagingEntity) error {
 					_, err := fmt.Fprintln(out, "created", e.Kind, e.Path)
 					return err
 				})
@@ -115,7 +115,7 @@ func queueSetCommand() *cobra.Command {
 				return cli.Misuse("nothing is to be set: --help names what can be")
 			}
 			return sendAndPrint(cmd, &c, http.MethodPatch, entityPath, question,
-				func(out io.Writer, e laboratory.Entity) error {
+				func(out io.Writer, e laboratory.MessagingEntity) error {
 					_, err := fmt.Fprintln(out, "changed", e.Kind, e.Path)
 					return err
 				})

@@ -12,8 +12,9 @@ import (
 
 // mortals starts a server with a virtual clock and a container that records expiry events, with n items
 // that have expired but are not purged, since the reaper is paused. run runs a command on that container.
-func mortals(t *testing.T, n int) (b *testServer, run func(verb string, args ...string) (int, string,
-	string)) {
+func mortals(t *testing.T, n int) (b *mayflyServerUnderTest,
+	run func(verb string, args ...string) (int, string,
+		string)) {
 	t.Helper()
 	b = boot(t, "--memory", "--virtual-clock", "--webhook-allow", "127.0.0.1")
 	b.must(t, 200, "PUT", "/_mayfly/clock", `{"freeze":true}`)

@@ -52,7 +52,7 @@ func TestReset(t *testing.T) {
 // clockNow returns the time in answer, a response of the server about its clock.
 func clockNow(t *testing.T, answer string) time.Time {
 	t.Helper()
-	var clock clockAnswer
+	var clock clockResponse
 	if err := json.Unmarshal([]byte(answer), &clock); err != nil || clock.Now.IsZero() {
 		t.Fatalf("%v: %s", err, answer)
 	}

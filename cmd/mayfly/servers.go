@@ -33,7 +33,7 @@ func serversCommand() *cobra.Command {
 	return cmd
 }
 
-func printServers(out io.Writer, answer laboratory.Servers) error {
+func printServers(out io.Writer, answer laboratory.ServerList) error {
 	var t textTable
 	t.add("name", "address", "version", "started", "last seen", "leases")
 	for _, s := range answer.Servers {

@@ -50,7 +50,7 @@ func newDatabase(t *testing.T) string {
 func TestServersOfOneDatabase(t *testing.T) {
 	t.Parallel()
 	database := newDatabase(t)
-	var servers [2]*testServer
+	var servers [2]*mayflyServerUnderTest
 	var starting sync.WaitGroup
 	for i := range servers {
 		dir := t.TempDir()
@@ -58,7 +58,7 @@ func TestServersOfOneDatabase(t *testing.T) {
 	}
 	starting.Wait()
 	a, b := servers[0], servers[1]
-	expect := func(s *testServer, want int, method, path, body string, headers ...string) {
+	expect := func(s *mayflyServerUnderTest, want int, method, path, body string, headers ...string) {
 		t.Helper()
 		if status, text := s.do(t, method, path, body, headers...); status != want {
 			t.Fatalf("%s %s: %d, want %d: %s", method, path, status, want, text)
@@ -76,7 +76,7 @@ func TestServersOfOneDatabase(t *testing.T) {
 	}
 
 	const messages = 60
-	on := func(s *testServer, args ...string) string {
+	on := func(s *mayflyServerUnderTest, args ...string) string {
 		t.Helper()
 		code, out, errs := mayfly(t, append(args, "--url", "http://"+s.host)...)
 		if code != 0 {
@@ -152,7 +152,7 @@ func TestServersOfFolder(t *testing.T) {
 	if code != 0 || len(lines) != 3 || !strings.Contains(lines[1], port+"/") {
 		t.Errorf("exit code %d: %s%s", code, out, errs)
 	}
-	var answer laboratory.Servers
+	var answer laboratory.ServerList
 	_, text := b.do(t, http.MethodGet, "/_mayfly/servers", "")
 	if err := json.Unmarshal([]byte(text), &answer); err != nil || len(answer.Servers) != 1 ||
 		!answer.Servers[0].Self || answer.Servers[0].Version == "" {

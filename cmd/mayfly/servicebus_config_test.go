@@ -13,7 +13,7 @@ import (
 )
 
 // busPorts returns the addresses of the four Service Bus ports that the server b has printed at its start.
-func busPorts(t *testing.T, b *testServer) (ports []string) {
+func busPorts(t *testing.T, b *mayflyServerUnderTest) (ports []string) {
 	t.Helper()
 	for _, m := range regexp.MustCompile(`Endpoint=sb://(localhost:\d+);`).FindAllStringSubmatch(b.greet,
 		-1) {
@@ -26,7 +26,7 @@ func busPorts(t *testing.T, b *testServer) (ports []string) {
 }
 
 // bootBus runs `mayfly serve` with Service Bus in the process of the test, on any free ports.
-func bootBus(t *testing.T, args ...string) *testServer {
+func bootBus(t *testing.T, args ...string) *mayflyServerUnderTest {
 	t.Helper()
 	return boot(t, append([]string{"--servicebus", "--servicebus-port", "0", "--servicebus-admin-port", "0",
 		"--servicebus-tls-port", "0", "--servicebus-admin-tls-port", "0"}, args...)...)

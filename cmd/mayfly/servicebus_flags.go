@@ -104,8 +104,8 @@ func (f *servicebusFlags) checkReach(s *serveFlags) error {
 }
 
 // access returns the options for checking the keys. With noAuth no key is checked.
-func (f *servicebusFlags) access(noAuth bool) access.Options {
-	o := access.Options{Keys: f.signed, Mode: access.Emulator}
+func (f *servicebusFlags) access(noAuth bool) access.TokenVerifierOptions {
+	o := access.TokenVerifierOptions{Keys: f.signed, Mode: access.Emulator}
 	switch {
 	case noAuth:
 		o.Mode = access.Off

@@ -124,19 +124,19 @@ func (s *shellSession) run(ctx context.Context) error {
 	}
 }
 
-// ending returns the error of the first statement of a script that has failed, as a printedError because
-// it has been printed already, or nil.
+// ending returns the error of the first statement of a script that has failed, as an alreadyPrintedError
+// because it has been printed already, or nil.
 func (s *shellSession) ending() error {
 	if s.failed == nil {
 		return nil
 	}
-	return &printedError{s.failed}
+	return &alreadyPrintedError{s.failed}
 }
 
-// printedError wraps an error that has been printed already.
-type printedError struct{ error }
+// alreadyPrintedError wraps an error that has been printed already.
+type alreadyPrintedError struct{ error }
 
-func (t *printedError) Unwrap() error { return t.error }
+func (t *alreadyPrintedError) Unwrap() error { return t.error }
 
 // prompt returns the prompt, which shows the current database and container.
 func (s *shellSession) prompt() string {

@@ -23,8 +23,8 @@ import (
 // snapshotFlags holds the flags of the commands for the snapshots of a running server.
 type snapshotFlags struct{ cli.ClientCommandFlags }
 
-// snapshotAnswer is a server's response that describes a snapshot.
-type snapshotAnswer struct {
+// snapshotResponse is a server's response that describes a snapshot.
+type snapshotResponse struct {
 	Name      string    `json:"name"`
 	Time      time.Time `json:"time"`
 	Bytes     int64     `json:"bytes"`
@@ -80,8 +80,8 @@ func snapshotCreateCommand() *cobra.Command {
 		Args:  cobra.ExactArgs(1),
 	}, &c, func(cmd *cobra.Command, args []string) error {
 		return showSnapshot(cmd, &c, http.MethodPost, "", map[string]string{"name": args[0]},
-			func(out io.Writer, s snapshotAnswer) error {
-				return printSnapshots(out, []snapshotAnswer{s})
+			func(out io.Writer, s snapshotResponse) error {
+				return printSnapshots(out, []snapshotResponse{s})
 			})
 	})
 }
@@ -94,13 +94,13 @@ func snapshotListCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 	}, &c, func(cmd *cobra.Command, _ []string) error {
 		return showSnapshot(cmd, &c, http.MethodGet, "", nil,
-			func(out io.Writer, list struct{ Snapshots []snapshotAnswer }) error {
+			func(out io.Writer, list struct{ Snapshots []snapshotResponse }) error {
 				return printSnapshots(out, list.Snapshots)
 			})
 	})
 }
 
-func printSnapshots(out io.Writer, list []snapshotAnswer) error {
+func printSnapshots(out io.Writer, list []snapshotResponse) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tTIME\tSIZE\tDATABASES")
 	for _, s := range list {

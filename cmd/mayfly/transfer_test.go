@@ -173,7 +173,7 @@ func TestRoundTripOfEachFormat(t *testing.T) {
 	dir := t.TempDir()
 	at := []string{"--url", "http://" + b.host, "--db", "db", "--container", "c"}
 	plain := filepath.Join(dir, "first.ndjson")
-	run := func(b *testServer, args ...string) {
+	run := func(b *mayflyServerUnderTest, args ...string) {
 		t.Helper()
 		if code, out, errs := mayfly(t, args...); code != 0 {
 			t.Fatalf("%v: %d %s%s", args, code, out, errs)

@@ -94,7 +94,7 @@ func testCrashAfterEachWrite(t *testing.T, s *testedEngine) {
 // Crash cuts the power several times while writers and a reader work. A transaction that was acknowledged
 // or reported to be durable must survive (ErrLost), any other must survive completely or not at all
 // (ErrTorn), and no LSN may be issued twice (ErrReissued). No engine may be open over the data.
-func Crash(t *testing.T, d Storage, seed uint64) error {
+func Crash(t *testing.T, d ReopenableStorage, seed uint64) error {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	l := &observedResults{acknowledged: map[string]string{}, issued: map[string]uint64{}}
 	for round := range 8 {
@@ -126,7 +126,8 @@ func Crash(t *testing.T, d Storage, seed uint64) error {
 // settle commits a transaction with Relax (its Update returns before it is durable), reads it, makes it
 // durable by Settle, and cuts the power at once. It returns a copy of the observed results from before the
 // cut.
-func (l *observedResults) settle(t *testing.T, d Storage, e engine.Engine, rng *rand.Rand) (*observedResults,
+func (l *observedResults) settle(t *testing.T, d ReopenableStorage, e engine.Engine,
+	rng *rand.Rand) (*observedResults,
 	error) {
 	err := l.transact(e, make([]byte, rng.IntN(300)), true, false, "a")
 	if err == nil {
@@ -163,7 +164,8 @@ func (l *observedResults) fail(err error) {
 
 // play lets writers write and cuts the power at a random moment. It returns a copy of the observed results
 // from right before the cut.
-func (l *observedResults) play(t *testing.T, d Storage, e engine.Engine, rng *rand.Rand) (*observedResults,
+func (l *observedResults) play(t *testing.T, d ReopenableStorage, e engine.Engine,
+	rng *rand.Rand) (*observedResults,
 	error) {
 	const writers, rounds = 6, 40
 	moment := rng.IntN(writers * rounds)
@@ -254,7 +256,7 @@ func (l *observedResults) acknowledge(pairs map[string]string) {
 // read reads all scopes in a View and waits with Settle until what it has read is durable. From then on these
 // data must survive a power cut, so read records them as acknowledged.
 func (l *observedResults) read(e engine.Engine) error {
-	var at []engine.ScopePosition
+	var at []engine.LSNScopeStatus
 	var found map[string]string
 	err := e.View(ctx, func(r engine.Reader) (err error) {
 		if at, err = r.Positions(keys(crashScopes...)); err == nil {

@@ -201,7 +201,7 @@ func testGetter(t *testing.T, s *testedEngine) {
 	}
 	s.set("a", "a/1", "one")
 	lsn := s.next("a")
-	want := engine.ScopePosition{LSN: lsn, Settled: true}
+	want := engine.LSNScopeStatus{LSN: lsn, Settled: true}
 	if v, at, err := g.Get(ctx, []byte("a"), []byte("a/1")); err != nil || string(v) != "one" ||
 		timeless(at) != want {
 		t.Errorf("Get: %q at %v, %v; want it at %v", v, at, err, want)

@@ -2,9 +2,9 @@
 // pass.
 //
 //	func TestConformance(t *testing.T) {
-//		enginetest.Run(t, func(t *testing.T) enginetest.Storage {
+//		enginetest.Run(t, func(t *testing.T) enginetest.ReopenableStorage {
 //			disk := newDisk()
-//			return enginetest.Storage{
+//			return enginetest.ReopenableStorage{
 //				Open: func(t *testing.T) engine.Engine { … open an engine over disk … },
 //				Cut:  func(t *testing.T) { … record what a power cut would leave on disk … },
 //			}

@@ -8,8 +8,9 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// Storage is the storage of one test, such as a folder, on which engines are opened, one after the other.
-type Storage struct {
+// ReopenableStorage is the storage of one test, such as a folder, on which engines are opened, one after the
+// other.
+type ReopenableStorage struct {
 	// Open opens an engine over the data. It is not called again before the engine returned last has been
 	// closed.
 	Open func(t *testing.T) engine.Engine
@@ -21,7 +22,7 @@ type Storage struct {
 }
 
 // Run runs the suite. fresh returns new, empty data.
-func Run(t *testing.T, fresh func(t *testing.T) Storage) {
+func Run(t *testing.T, fresh func(t *testing.T) ReopenableStorage) {
 	for _, test := range []struct {
 		name string
 		run  func(*testing.T, *testedEngine)
@@ -94,7 +95,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Storage) {
 // test's own goroutine.
 type testedEngine struct {
 	t    *testing.T
-	data Storage
+	data ReopenableStorage
 	engine.Engine
 }
 
@@ -132,7 +133,7 @@ func (s *testedEngine) crash() {
 
 // update runs fn in an Update that names the given scopes (key prefixes), and returns their positions
 // afterwards. An error ends the test.
-func (s *testedEngine) update(scopes []string, fn func(engine.Txn) error) []engine.ScopePosition {
+func (s *testedEngine) update(scopes []string, fn func(engine.Txn) error) []engine.LSNScopeStatus {
 	s.t.Helper()
 	at, err := s.Update(ctx, keys(scopes...), fn)
 	if err != nil {

@@ -24,7 +24,7 @@ func testLSNs(t *testing.T, s *testedEngine) {
 		}
 		return nil
 	})
-	if len(at) != 2 || timeless(at[1]) != (engine.ScopePosition{LSN: a + 5, Settled: true}) {
+	if len(at) != 2 || timeless(at[1]) != (engine.LSNScopeStatus{LSN: a + 5, Settled: true}) {
 		t.Errorf("positions %v, want the second at %d", at, a+5)
 	}
 	if got := s.next("a"); got != a+6 {

@@ -8,7 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// mark returns the mark of a scope, the number set by engine.TxnControl.SetMark, as a View reports it.
+// mark returns the mark of a scope, the number set by engine.TxnLSNAndCommitControl.SetMark, as a View
+// reports it.
 func (s *testedEngine) mark(scope string) (mark uint64) {
 	s.t.Helper()
 	if err := s.View(ctx, func(r engine.Reader) error {
@@ -83,7 +84,7 @@ func testMarksAreNotBehind(t *testing.T, s *testedEngine) {
 	getter, _ := s.Engine.(engine.Getter)
 	look := func(fast bool) (value []byte, mark uint64, err error) {
 		if fast && getter != nil {
-			var at engine.ScopePosition
+			var at engine.LSNScopeStatus
 			value, at, err = getter.Get(ctx, []byte("a"), []byte("a/1"))
 			return value, at.Mark, err
 		}

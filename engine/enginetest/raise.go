@@ -119,7 +119,7 @@ func testPositions(t *testing.T, s *testedEngine) {
 		}
 		return nil
 	}, keys("a/last", "a/2", "a/2", "a/4")...)
-	if want := (engine.ScopePosition{LSN: lsn, Settled: true}); err != nil || len(at) != 1 ||
+	if want := (engine.LSNScopeStatus{LSN: lsn, Settled: true}); err != nil || len(at) != 1 ||
 		timeless(at[0]) != want {
 		t.Errorf("%v, %v; want %v", at, err, want)
 	}
@@ -141,7 +141,7 @@ func testPositions(t *testing.T, s *testedEngine) {
 		}
 		return nil
 	})
-	if want := (engine.ScopePosition{LSN: relaxed, Settled: true}); timeless(at[0]) != want {
+	if want := (engine.LSNScopeStatus{LSN: relaxed, Settled: true}); timeless(at[0]) != want {
 		t.Errorf("after a barrier: %v, want %v", at[0], want)
 	}
 }
@@ -158,7 +158,7 @@ func testPositionsOfAFailure(t *testing.T, s *testedEngine) {
 		return nil
 	})
 	at, err := s.Update(ctx, keys("b", "a"), func(tx engine.Txn) error { return errRefused })
-	if want := (engine.ScopePosition{LSN: lsn, Settled: true}); err != errRefused || len(at) != 2 ||
+	if want := (engine.LSNScopeStatus{LSN: lsn, Settled: true}); err != errRefused || len(at) != 2 ||
 		timeless(at[1]) != want {
 		t.Errorf("%v, %v; want %v", at, err, want)
 	}

@@ -9,16 +9,16 @@ import (
 )
 
 // timeless returns a copy of a position with Now set to 0, for comparisons.
-func timeless(at engine.ScopePosition) engine.ScopePosition {
+func timeless(at engine.LSNScopeStatus) engine.LSNScopeStatus {
 	at.Now = 0
 	return at
 }
 
-// testTime checks an engine.ClockReporter: the position of each result has the time of the database, which
-// never decreases and is never later than the result of Told, the latest time that the database has
+// testTime checks an engine.DatabaseTimeReporter: the position of each result has the time of the database,
+// which never decreases and is never later than the result of Told, the latest time that the database has
 // returned.
 func testTime(t *testing.T, s *testedEngine) {
-	teller, ok := s.Engine.(engine.ClockReporter)
+	teller, ok := s.Engine.(engine.DatabaseTimeReporter)
 	s.set("a", "a/1", "one")
 	at := s.update([]string{"a"}, func(engine.Txn) error { return nil })
 	if !ok {

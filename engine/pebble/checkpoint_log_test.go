@@ -12,35 +12,35 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// growingLogFS is a file system on which the next write-ahead log that is opened for reading grows between
-// two reads: the first read returns what the file has, with zeros up to the size of the read, as a file does
-// whose space was allocated in advance, and grow is called before the second read.
-type growingLogFS struct {
+// walGrowingDuringReadFS is a file system on which the next write-ahead log that is opened for reading grows
+// between two reads: the first read returns what the file has, with zeros up to the size of the read, as a
+// file does whose space was allocated in advance, and grow is called before the second read.
+type walGrowingDuringReadFS struct {
 	vfs.FS
 	grow func() // nil: logs are read as usual
 	name string // of the log that grows
 }
 
 // Open implements vfs.FS.
-func (f *growingLogFS) Open(name string, o ...vfs.OpenOption) (vfs.File, error) {
+func (f *walGrowingDuringReadFS) Open(name string, o ...vfs.OpenOption) (vfs.File, error) {
 	file, err := f.FS.Open(name, o...)
 	if err != nil || f.grow == nil || !strings.HasSuffix(name, logSuffix) {
 		return file, err
 	}
 	grow := f.grow
 	f.grow, f.name = nil, name
-	return &growingLog{File: file, grow: grow}, nil
+	return &growingLogFile{File: file, grow: grow}, nil
 }
 
-// growingLog is a log opened by a growingLogFS.
-type growingLog struct {
+// growingLogFile is a log opened by a walGrowingDuringReadFS.
+type growingLogFile struct {
 	vfs.File
 	at   int64
 	grow func() // nil after the first read
 }
 
 // Read implements vfs.File.
-func (g *growingLog) Read(p []byte) (n int, err error) {
+func (g *growingLogFile) Read(p []byte) (n int, err error) {
 	n, err = g.ReadAt(p, g.at)
 	if grow := g.grow; grow != nil && (err == nil || err == io.EOF) {
 		clear(p[n:])
@@ -56,7 +56,7 @@ func (g *growingLog) Read(p []byte) (n int, err error) {
 // first ones.
 func TestSnapshotOfAGrowingLog(t *testing.T) {
 	t.Parallel()
-	disk := &growingLogFS{FS: vfs.NewMem()}
+	disk := &walGrowingDuringReadFS{FS: vfs.NewMem()}
 	e := mustOpen(t, Options{Dir: "d", FS: disk})
 	defer mustClose(t, e)
 	mustPut(t, e, "before", []byte("1"))
@@ -99,7 +99,7 @@ func TestSnapshotOfAGrowingLog(t *testing.T) {
 // itself, so that its copy lacks acknowledged writes.
 func TestSnapshotOfADamagedLog(t *testing.T) {
 	t.Parallel()
-	disk := &growingLogFS{FS: vfs.NewMem()}
+	disk := &walGrowingDuringReadFS{FS: vfs.NewMem()}
 	e := mustOpen(t, Options{Dir: "d", FS: disk})
 	defer func() { _ = e.Close() }()
 	disk.grow = func() {

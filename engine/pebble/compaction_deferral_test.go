@@ -47,7 +47,7 @@ func (q *fakeCompactionDB) flush() {
 }
 
 func newCompactionQueue() *fakeCompactionDB {
-	s := newScheduler(&writeErrorFenceFS{})
+	s := newScheduler(&memoryAfterWriteErrorFS{})
 	q := &fakeCompactionDB{s: s}
 	s.Register(1, q)
 	s.open()

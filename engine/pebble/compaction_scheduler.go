@@ -9,8 +9,8 @@ import (
 )
 
 // compactionScheduler admits as many concurrent compactions as Pebble allows. It admits none after
-// writeErrorFenceFS has cut off the disk because of a failed write: such a compaction could only fail and be
-// retried at once.
+// memoryAfterWriteErrorFS has cut off the disk because of a failed write: such a compaction could only fail
+// and be retried at once.
 //
 // Pebble's own scheduler uses a goroutine that wakes ten times a second, and leaks it if Open fails late. The
 // only task of this goroutine is to notice that more compactions are allowed than before. This scheduler
@@ -21,7 +21,7 @@ import (
 // four tables together rewrite it a quarter as often. Reads must merge the tables of level 0, so the first
 // read after a flush starts the compactions that wait (beforeRead).
 type compactionScheduler struct {
-	fence *writeErrorFenceFS
+	fence *memoryAfterWriteErrorFS
 	db    pebble.DBForCompaction
 	more  atomic.Bool // more compactions may be allowed than are running
 
@@ -54,7 +54,7 @@ var (
 	_ pebble.CompactionGrantHandle = (*compactionScheduler)(nil)
 )
 
-func newScheduler(f *writeErrorFenceFS) *compactionScheduler {
+func newScheduler(f *memoryAfterWriteErrorFS) *compactionScheduler {
 	s := &compactionScheduler{fence: f, admitting: true}
 	s.idle.L = &s.mu
 	return s

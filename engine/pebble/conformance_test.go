@@ -30,16 +30,16 @@ func TestConformance(t *testing.T) {
 		"memory": func(*testing.T) Options { return Options{Memory: true, FS: vfs.NewMem()} },
 	} {
 		t.Run(name, func(t *testing.T) {
-			enginetest.Run(t, func(t *testing.T) enginetest.Storage {
+			enginetest.Run(t, func(t *testing.T) enginetest.ReopenableStorage {
 				o := options(t)
 				o.Strict = true
-				return enginetest.Storage{Open: func(t *testing.T) engine.Engine { return mustOpen(t, o) }}
+				return enginetest.ReopenableStorage{Open: func(t *testing.T) engine.Engine { return mustOpen(t, o) }}
 			})
 		})
 	}
 	// Ceilings move, write buffers turn over and tables are compacted every few writes, and the power fails.
 	t.Run("small", func(t *testing.T) {
-		enginetest.Run(t, func(t *testing.T) enginetest.Storage { return frail(asItIs) })
+		enginetest.Run(t, func(t *testing.T) enginetest.ReopenableStorage { return frail(asItIs) })
 	})
 }
 
@@ -47,10 +47,10 @@ func asItIs(e *Engine) engine.Engine { return e }
 
 // frail returns a data set for the conformance suite whose power can be cut: the disk then keeps what was
 // synced and a random part of the rest. watch wraps the engine that the suite uses.
-func frail(watch func(*Engine) engine.Engine) enginetest.Storage {
+func frail(watch func(*Engine) engine.Engine) enginetest.ReopenableStorage {
 	fs, rng := crashdisk.New(), rand.New(rand.NewPCG(1, 2))
 	left := fs // of the last cut
-	return enginetest.Storage{
+	return enginetest.ReopenableStorage{
 		Open: func(t *testing.T) engine.Engine {
 			fs = left
 			o := Options{Dir: "data", FS: fs, Strict: true, lsnBlock: 8, memTable: 64 << 10, FirstLSN: 1000}
@@ -67,7 +67,7 @@ func frail(watch func(*Engine) engine.Engine) enginetest.Storage {
 type nonDurableUpdateEngine struct{ *Engine }
 
 func (h nonDurableUpdateEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) ([]engine.ScopePosition, error) {
+	ahead ...[]byte) ([]engine.LSNScopeStatus, error) {
 	return h.Engine.Update(ctx, scopes, func(tx engine.Txn) error {
 		tx.Relax()
 		return fn(tx)
@@ -84,7 +84,7 @@ func (nonDurableSettleEngine) Settle(context.Context, []byte, uint64) error { re
 type nonAtomicEngine struct{ *Engine }
 
 func (h nonAtomicEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) ([]engine.ScopePosition, error) {
+	ahead ...[]byte) ([]engine.LSNScopeStatus, error) {
 	var later [][2][]byte
 	at, err := h.Engine.Update(ctx, scopes, func(tx engine.Txn) error {
 		later = later[:0]

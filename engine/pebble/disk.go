@@ -20,7 +20,7 @@ import (
 // attempt until an Update has found enough free bytes (wait), since Pebble would retry without a pause. After
 // a failed flush it also refuses writes until a flush succeeds (starved), so that memory does not fill up. If
 // a writer already waits for a flush, attempts are not delayed: either one of them succeeds, or
-// writeErrorFenceFS cuts off the disk. So no writer waits for ever.
+// memoryAfterWriteErrorFS cuts off the disk. So no writer waits for ever.
 //
 // Asking the file system costs about a microsecond on a local disk and may cost much more on others. So
 // diskSpaceMonitor asks once for each mebibyte written and once a second if there is a clock. It asks at
@@ -41,17 +41,17 @@ type diskSpaceMonitor struct {
 	cond    sync.Cond
 	held    bool // the creation of the next table must wait
 	stalled bool // a writer waits for a flush
-	mode    newTableDelayState
+	mode    sstCreationDelayState
 	failure chan struct{} // closed when the next flush fails; nil: nobody waits for a failure
 }
 
-// newTableDelayState says whether the creation of Pebble's tables (SST files) may be delayed while the disk
-// is full. It must not be delayed before the end of Open, which waits for flushes, nor after Close has begun
-// or writeErrorFenceFS has cut off the disk because of a write error.
-type newTableDelayState int
+// sstCreationDelayState says whether the creation of Pebble's tables (SST files) may be delayed while the
+// disk is full. It must not be delayed before the end of Open, which waits for flushes, nor after Close has
+// begun or memoryAfterWriteErrorFS has cut off the disk because of a write error.
+type sstCreationDelayState int
 
 const (
-	opening newTableDelayState = iota
+	opening sstCreationDelayState = iota
 	holding
 	released
 )

@@ -20,7 +20,7 @@ type Engine struct {
 	lock       *pebble.Lock // of dir; nil if Pebble locks the folder itself
 	folder     *dataFolder  // nil for a copy of a snapshot, and for an engine that Restore has replaced
 	afterClose func() error // run at the end of Close
-	fence      *writeErrorFenceFS
+	fence      *memoryAfterWriteErrorFS
 	space      *diskSpaceMonitor
 	log        *slog.Logger
 	first      uint64 // the first LSN of a scope without a stored ceiling
@@ -33,7 +33,7 @@ type Engine struct {
 	rows        *rowCache
 
 	watcher  atomic.Pointer[func(engine.Range, bool)] // see Watch
-	scopes   scopeTable
+	scopes   lsnScopeStates
 	commits  atomic.Uint64
 	barriers atomic.Uint64
 
@@ -96,18 +96,18 @@ func (e *Engine) View(ctx context.Context, fn func(engine.Reader) error) (err er
 }
 
 // Get returns the newest committed value of a key, outside any snapshot: see engine.Getter.
-func (e *Engine) Get(ctx context.Context, scope, key []byte) ([]byte, engine.ScopePosition, error) {
+func (e *Engine) Get(ctx context.Context, scope, key []byte) ([]byte, engine.LSNScopeStatus, error) {
 	if err := e.enter(); err != nil {
-		return nil, engine.ScopePosition{}, err
+		return nil, engine.LSNScopeStatus{}, err
 	}
 	defer e.leave()
 	if err := ctx.Err(); err != nil {
-		return nil, engine.ScopePosition{}, err
+		return nil, engine.LSNScopeStatus{}, err
 	}
 	e.compactions.beforeRead()
 	v, err := e.getCached(key)
 	if err != nil && !errors.Is(err, engine.ErrNotFound) {
-		return nil, engine.ScopePosition{}, err
+		return nil, engine.LSNScopeStatus{}, err
 	}
 	at, failed := e.position(e.scopes.get(scope))
 	if failed != nil {
@@ -147,13 +147,13 @@ func (e *Engine) get(key []byte) ([]byte, error) {
 // read before the call is durable (Settled), the highest durable LSN, and the mark, a number by which
 // callers notice that their caches are outdated. It reads Settled before the LSN, because a sync raises
 // the LSN first.
-func (e *Engine) position(s *lsnScopeState) (engine.ScopePosition, error) {
+func (e *Engine) position(s *lsnScopeState) (engine.LSNScopeStatus, error) {
 	settled := !s.mayShowUnsynced()
 	h, err := e.horizon(s)
 	if err != nil {
-		return engine.ScopePosition{}, err
+		return engine.LSNScopeStatus{}, err
 	}
-	at := engine.ScopePosition{LSN: h, Settled: settled}
+	at := engine.LSNScopeStatus{LSN: h, Settled: settled}
 	if n := s.marked.Load(); n != 0 { // the usual case, which allocates nothing
 		at.Mark = n - 1
 		return at, nil
@@ -162,8 +162,8 @@ func (e *Engine) position(s *lsnScopeState) (engine.ScopePosition, error) {
 	return at, err
 }
 
-func (e *Engine) positions(scopes [][]byte) (list []engine.ScopePosition, err error) {
-	list = make([]engine.ScopePosition, len(scopes))
+func (e *Engine) positions(scopes [][]byte) (list []engine.LSNScopeStatus, err error) {
+	list = make([]engine.LSNScopeStatus, len(scopes))
 	for i, key := range scopes {
 		if list[i], err = e.position(e.scopes.get(key)); err != nil {
 			return nil, err

@@ -12,8 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/engine"
 )
 
-// writeErrorFenceFS is the file system that Pebble uses: the real one until a write fails that Pebble cannot
-// survive, and memory afterwards.
+// memoryAfterWriteErrorFS is the file system that Pebble uses: the real one until a write fails that Pebble
+// cannot survive, and memory afterwards.
 //
 // If a write to its log, its manifest, a marker or a directory fails, Pebble ends the process. It panics, in
 // some places with its commit lock held, or it calls Logger.Fatalf and expects it not to return. If it
@@ -36,7 +36,7 @@ import (
 // before and after the fence trips. After it trips, a flush goes to memory (at most the tables of a few write
 // buffers), which frees the writers that wait for it. A compaction, which could be of any size, fails, and
 // the scheduler admits no other.
-type writeErrorFenceFS struct {
+type memoryAfterWriteErrorFS struct {
 	vfs.FS
 	dir     string // folder of the protected files
 	log     *slog.Logger
@@ -47,22 +47,22 @@ type writeErrorFenceFS struct {
 	cause   atomic.Pointer[error]
 }
 
-func newFence(fs vfs.FS, log *slog.Logger, s *diskSpaceMonitor) *writeErrorFenceFS {
+func newFence(fs vfs.FS, log *slog.Logger, s *diskSpaceMonitor) *memoryAfterWriteErrorFS {
 	dir := fs.PathDir(fs.PathJoin(s.dir, "x")) // spelled as Pebble does
-	f := &writeErrorFenceFS{FS: fs, dir: dir, log: log, space: s, scratch: vfs.NewMem()}
+	f := &memoryAfterWriteErrorFS{FS: fs, dir: dir, log: log, space: s, scratch: vfs.NewMem()}
 	f.logs = &walListFileWriter{fs: f, dir: s.dir, log: log}
 	return f
 }
 
 // check cuts off the disk, and logs why, if err is not nil.
-func (f *writeErrorFenceFS) check(err error) {
+func (f *memoryAfterWriteErrorFS) check(err error) {
 	if err != nil {
 		f.trip(err)
 	}
 }
 
 // trip cuts off the disk after a failed write, and logs the first cause.
-func (f *writeErrorFenceFS) trip(cause error) {
+func (f *memoryAfterWriteErrorFS) trip(cause error) {
 	if f.cut(cause) {
 		f.log.Error("a write to disk failed; nothing more is written until the process is restarted", "error",
 			cause)
@@ -71,7 +71,7 @@ func (f *writeErrorFenceFS) trip(cause error) {
 
 // cut cuts off the disk, without logging: nothing is written to it any more, and waits for free space end.
 // It returns false if the disk had already been cut off.
-func (f *writeErrorFenceFS) cut(cause error) bool {
+func (f *memoryAfterWriteErrorFS) cut(cause error) bool {
 	err := fmt.Errorf("%w: %w", engine.ErrFailed, cause)
 	first := f.cause.CompareAndSwap(nil, &err)
 	if first {
@@ -81,7 +81,7 @@ func (f *writeErrorFenceFS) cut(cause error) bool {
 }
 
 // err returns nil, or, once the disk is cut off after a failed write, engine.ErrFailed with the cause.
-func (f *writeErrorFenceFS) err() error {
+func (f *memoryAfterWriteErrorFS) err() error {
 	if p := f.cause.Load(); p != nil {
 		return *p
 	}
@@ -89,12 +89,12 @@ func (f *writeErrorFenceFS) err() error {
 }
 
 // release closes the marker that lists the logs, and the spare file descriptors.
-func (f *writeErrorFenceFS) release() {
+func (f *memoryAfterWriteErrorFS) release() {
 	f.logs.close()
 	f.spares.close()
 }
 
-func (f *writeErrorFenceFS) tripped() bool { return f.cause.Load() != nil }
+func (f *memoryAfterWriteErrorFS) tripped() bool { return f.cause.Load() != nil }
 
 // fileErrorConsequence says what an error on a file means for Pebble.
 type fileErrorConsequence int
@@ -106,7 +106,7 @@ const (
 	compacted                             // a table written by a compaction, which Pebble retries
 )
 
-func (f *writeErrorFenceFS) kindOf(name string, category vfs.DiskWriteCategory) fileErrorConsequence {
+func (f *memoryAfterWriteErrorFS) kindOf(name string, category vfs.DiskWriteCategory) fileErrorConsequence {
 	switch base := f.PathBase(name); {
 	case f.PathDir(name) != f.dir:
 		return plain // a file of a checkpoint: an error does not harm the data
@@ -124,9 +124,9 @@ func (f *writeErrorFenceFS) kindOf(name string, category vfs.DiskWriteCategory) 
 
 // inScratch returns the name of a file in the file system in memory that is used after the disk was cut off.
 // Pebble's files are all in one folder, so the base name suffices.
-func (f *writeErrorFenceFS) inScratch(name string) string { return "/" + f.PathBase(name) }
+func (f *memoryAfterWriteErrorFS) inScratch(name string) string { return "/" + f.PathBase(name) }
 
-func (f *writeErrorFenceFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+func (f *memoryAfterWriteErrorFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	k := f.kindOf(name, category)
 	if k == flushed || k == compacted {
 		f.space.wait()
@@ -139,7 +139,7 @@ func (f *writeErrorFenceFS) Create(name string, category vfs.DiskWriteCategory) 
 }
 
 // ReuseForWrite turns an old log file into a new one.
-func (f *writeErrorFenceFS) ReuseForWrite(oldname, newname string,
+func (f *memoryAfterWriteErrorFS) ReuseForWrite(oldname, newname string,
 	category vfs.DiskWriteCategory) (vfs.File, error) {
 	k := f.kindOf(newname, category)
 	if f.tripped() {
@@ -157,7 +157,7 @@ func (f *writeErrorFenceFS) ReuseForWrite(oldname, newname string,
 
 // open opens a file by calling the function open. For a file without which the engine cannot write, it uses a
 // spare file descriptor if the process has no other one left.
-func (f *writeErrorFenceFS) open(k fileErrorConsequence, open func() (vfs.File,
+func (f *memoryAfterWriteErrorFS) open(k fileErrorConsequence, open func() (vfs.File,
 	error)) (file vfs.File, err error) {
 	if k != critical && k != flushed {
 		return open()
@@ -169,7 +169,7 @@ func (f *writeErrorFenceFS) open(k fileErrorConsequence, open func() (vfs.File,
 // created returns the wrapper of file, which was created under name for Pebble. If creating it failed with
 // err and k says that the engine cannot continue without such a file, it cuts off the disk (no more writes
 // reach it) and creates the file in memory. For other files it returns err.
-func (f *writeErrorFenceFS) created(file vfs.File, err error, name string,
+func (f *memoryAfterWriteErrorFS) created(file vfs.File, err error, name string,
 	k fileErrorConsequence) (vfs.File, error) {
 	if n, log := f.logNumber(name); log && err == nil {
 		if err = f.logs.recordCreated(n); err != nil {
@@ -178,7 +178,7 @@ func (f *writeErrorFenceFS) created(file vfs.File, err error, name string,
 	}
 	switch {
 	case err == nil:
-		return &writeErrorFenceFile{File: file, fence: f, kind: k}, nil
+		return &writeErrorHidingFile{File: file, fence: f, kind: k}, nil
 	case k == critical:
 		f.trip(err)
 		return f.createInScratch(name, k)
@@ -188,14 +188,14 @@ func (f *writeErrorFenceFS) created(file vfs.File, err error, name string,
 	}
 }
 
-func (f *writeErrorFenceFS) createInScratch(name string, k fileErrorConsequence) (vfs.File, error) {
+func (f *memoryAfterWriteErrorFS) createInScratch(name string, k fileErrorConsequence) (vfs.File, error) {
 	if k == compacted {
 		return nil, f.err()
 	}
 	return f.scratch.Create(f.inScratch(name), vfs.WriteCategoryUnspecified)
 }
 
-func (f *writeErrorFenceFS) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
+func (f *memoryAfterWriteErrorFS) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
 	if f.tripped() {
 		if file, err := f.scratch.Open(f.inScratch(name), opts...); err == nil {
 			return file, nil
@@ -204,7 +204,7 @@ func (f *writeErrorFenceFS) Open(name string, opts ...vfs.OpenOption) (vfs.File,
 	return f.FS.Open(name, opts...)
 }
 
-func (f *writeErrorFenceFS) Stat(name string) (vfs.FileInfo, error) {
+func (f *memoryAfterWriteErrorFS) Stat(name string) (vfs.FileInfo, error) {
 	if f.tripped() {
 		if info, err := f.scratch.Stat(f.inScratch(name)); err == nil {
 			return info, nil
@@ -213,7 +213,7 @@ func (f *writeErrorFenceFS) Stat(name string) (vfs.FileInfo, error) {
 	return f.FS.Stat(name)
 }
 
-func (f *writeErrorFenceFS) OpenDir(name string) (vfs.File, error) {
+func (f *memoryAfterWriteErrorFS) OpenDir(name string) (vfs.File, error) {
 	dir, err := f.FS.OpenDir(name)
 	if err != nil {
 		return nil, err
@@ -222,11 +222,11 @@ func (f *writeErrorFenceFS) OpenDir(name string) (vfs.File, error) {
 	if f.PathDir(f.PathJoin(name, "x")) == f.dir {
 		k = critical
 	}
-	return &writeErrorFenceFile{File: dir, fence: f, kind: k}, nil
+	return &writeErrorHidingFile{File: dir, fence: f, kind: k}, nil
 }
 
 // logNumber returns the number of a log file. log is false if the file is not a log of the data.
-func (f *writeErrorFenceFS) logNumber(name string) (n uint64, log bool) {
+func (f *memoryAfterWriteErrorFS) logNumber(name string) (n uint64, log bool) {
 	if f.PathDir(name) != f.dir {
 		return 0, false
 	}
@@ -235,14 +235,14 @@ func (f *writeErrorFenceFS) logNumber(name string) (n uint64, log bool) {
 
 // forget records in the marker that lists the logs that a log is about to be removed. It does nothing for
 // other files. If it fails, the log must not be removed.
-func (f *writeErrorFenceFS) forget(name string) error {
+func (f *memoryAfterWriteErrorFS) forget(name string) error {
 	if n, log := f.logNumber(name); log {
 		return f.logs.recordRemoved(n)
 	}
 	return nil
 }
 
-func (f *writeErrorFenceFS) Remove(name string) error {
+func (f *memoryAfterWriteErrorFS) Remove(name string) error {
 	if f.tripped() {
 		return nil
 	}
@@ -252,35 +252,35 @@ func (f *writeErrorFenceFS) Remove(name string) error {
 	return f.FS.Remove(name)
 }
 
-func (f *writeErrorFenceFS) RemoveAll(name string) error {
+func (f *memoryAfterWriteErrorFS) RemoveAll(name string) error {
 	if f.tripped() {
 		return nil
 	}
 	return f.FS.RemoveAll(name)
 }
 
-func (f *writeErrorFenceFS) Rename(oldname, newname string) error {
+func (f *memoryAfterWriteErrorFS) Rename(oldname, newname string) error {
 	if f.tripped() {
 		return f.scratch.Rename(f.inScratch(oldname), f.inScratch(newname))
 	}
 	return f.FS.Rename(oldname, newname)
 }
 
-func (f *writeErrorFenceFS) MkdirAll(dir string, perm os.FileMode) error {
+func (f *memoryAfterWriteErrorFS) MkdirAll(dir string, perm os.FileMode) error {
 	if f.tripped() {
 		return nil
 	}
 	return f.FS.MkdirAll(dir, perm)
 }
 
-func (f *writeErrorFenceFS) Link(oldname, newname string) error {
+func (f *memoryAfterWriteErrorFS) Link(oldname, newname string) error {
 	if err := f.err(); err != nil {
 		return err
 	}
 	return f.FS.Link(oldname, newname)
 }
 
-func (f *writeErrorFenceFS) OpenReadWrite(name string, category vfs.DiskWriteCategory,
+func (f *memoryAfterWriteErrorFS) OpenReadWrite(name string, category vfs.DiskWriteCategory,
 	opts ...vfs.OpenOption) (vfs.File,
 	error) {
 	if err := f.err(); err != nil {
@@ -289,20 +289,21 @@ func (f *writeErrorFenceFS) OpenReadWrite(name string, category vfs.DiskWriteCat
 	return f.FS.OpenReadWrite(name, category, opts...)
 }
 
-func (f *writeErrorFenceFS) Unwrap() vfs.FS { return f.FS }
+func (f *memoryAfterWriteErrorFS) Unwrap() vfs.FS { return f.FS }
 
-// writeErrorFenceFile is a file that is open for writing, or a directory, on a writeErrorFenceFS. If a write
-// or a sync fails in a way that would make Pebble end the process, it hides the error and cuts off the disk.
-type writeErrorFenceFile struct {
+// writeErrorHidingFile is a file that is open for writing, or a directory, on a memoryAfterWriteErrorFS. If a
+// write or a sync fails in a way that would make Pebble end the process, it hides the error and cuts off the
+// disk.
+type writeErrorHidingFile struct {
 	vfs.File
-	fence *writeErrorFenceFS
+	fence *memoryAfterWriteErrorFS
 	kind  fileErrorConsequence
 }
 
 // do runs op, a write or a sync of the file. If an error on this kind of file would make Pebble end the
 // process, do hides the error: it cuts off the disk and returns nil. Once the disk is cut off, do no longer
 // runs op.
-func (f *writeErrorFenceFile) do(op func() error) error {
+func (f *writeErrorHidingFile) do(op func() error) error {
 	if err := f.fence.err(); err != nil {
 		if f.kind == critical {
 			return nil
@@ -320,7 +321,7 @@ func (f *writeErrorFenceFile) do(op func() error) error {
 	return err
 }
 
-func (f *writeErrorFenceFile) Write(p []byte) (n int, err error) {
+func (f *writeErrorHidingFile) Write(p []byte) (n int, err error) {
 	err = f.do(func() error { n, err = f.File.Write(p); return err })
 	if err == nil {
 		n = len(p) // also if the fence dropped the write
@@ -328,7 +329,7 @@ func (f *writeErrorFenceFile) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-func (f *writeErrorFenceFile) WriteAt(p []byte, off int64) (n int, err error) {
+func (f *writeErrorHidingFile) WriteAt(p []byte, off int64) (n int, err error) {
 	err = f.do(func() error { n, err = f.File.WriteAt(p, off); return err })
 	if err == nil {
 		n = len(p)
@@ -336,17 +337,17 @@ func (f *writeErrorFenceFile) WriteAt(p []byte, off int64) (n int, err error) {
 	return n, err
 }
 
-func (f *writeErrorFenceFile) Sync() error     { return f.do(f.File.Sync) }
-func (f *writeErrorFenceFile) SyncData() error { return f.do(f.File.SyncData) }
+func (f *writeErrorHidingFile) Sync() error     { return f.do(f.File.Sync) }
+func (f *writeErrorHidingFile) SyncData() error { return f.do(f.File.SyncData) }
 
-func (f *writeErrorFenceFile) SyncTo(length int64) (full bool, err error) {
+func (f *writeErrorHidingFile) SyncTo(length int64) (full bool, err error) {
 	err = f.do(func() error { full, err = f.File.SyncTo(length); return err })
 	return full, err
 }
 
 // Preallocate reserves space for the file on disk, unless a failed write has cut off the disk. An error has
 // no consequences, because Pebble ignores it.
-func (f *writeErrorFenceFile) Preallocate(offset, length int64) error {
+func (f *writeErrorHidingFile) Preallocate(offset, length int64) error {
 	if f.fence.tripped() {
 		return nil
 	}
@@ -355,7 +356,7 @@ func (f *writeErrorFenceFile) Preallocate(offset, length int64) error {
 
 // Close closes the file. A failure counts as a failed write, because Close may be the first call that reports
 // one.
-func (f *writeErrorFenceFile) Close() error {
+func (f *writeErrorHidingFile) Close() error {
 	err := f.File.Close()
 	if err != nil && f.kind == critical {
 		f.fence.trip(err)

@@ -41,29 +41,29 @@ func onDisk(t *testing.T, fs vfs.FS) (files []string) {
 func TestFileSystemAfterFailedWrite(t *testing.T) {
 	t.Parallel()
 	const wal, manifest, table = "data/000004.log", "data/MANIFEST-000001", "data/000005.sst"
-	for name, fail := range map[string]func(f *writeErrorFenceFS, open vfs.File) error{
-		"write": func(f *writeErrorFenceFS,
+	for name, fail := range map[string]func(f *memoryAfterWriteErrorFS, open vfs.File) error{
+		"write": func(f *memoryAfterWriteErrorFS,
 			open vfs.File) error {
 			_, err := open.Write([]byte("lost"))
 			return err
 		},
-		"sync":         func(f *writeErrorFenceFS, open vfs.File) error { return open.Sync() },
-		"sync of data": func(f *writeErrorFenceFS, open vfs.File) error { return open.SyncData() },
-		"new log": func(f *writeErrorFenceFS,
+		"sync":         func(f *memoryAfterWriteErrorFS, open vfs.File) error { return open.Sync() },
+		"sync of data": func(f *memoryAfterWriteErrorFS, open vfs.File) error { return open.SyncData() },
+		"new log": func(f *memoryAfterWriteErrorFS,
 			open vfs.File) error {
 			_, err := f.Create("data/000006.log", "")
 			return err
 		},
-		"log made anew": func(f *writeErrorFenceFS, open vfs.File) error {
+		"log made anew": func(f *memoryAfterWriteErrorFS, open vfs.File) error {
 			_, err := f.ReuseForWrite(wal, "data/000007.log", "")
 			return err
 		},
-		"new manifest": func(f *writeErrorFenceFS,
+		"new manifest": func(f *memoryAfterWriteErrorFS,
 			open vfs.File) error {
 			_, err := f.Create("data/MANIFEST-000009", "")
 			return err
 		},
-		"new marker": func(f *writeErrorFenceFS,
+		"new marker": func(f *memoryAfterWriteErrorFS,
 			open vfs.File) error {
 			_, err := f.Create("data/marker.x.000001.y", "")
 			return err

@@ -12,7 +12,7 @@ import (
 // logger sends Pebble's messages to slog. Messages about flushes and compactions have level debug.
 type logger struct {
 	log   *slog.Logger
-	fence *writeErrorFenceFS
+	fence *memoryAfterWriteErrorFS
 }
 
 func (l *logger) Infof(format string, args ...any) {
@@ -26,7 +26,7 @@ func (l *logger) Errorf(format string, args ...any) {
 }
 
 // Fatalf is called when Pebble expects the process to end. It cuts off the disk instead (see
-// writeErrorFenceFS) and returns: Pebble's later writes no longer reach the disk.
+// memoryAfterWriteErrorFS) and returns: Pebble's later writes no longer reach the disk.
 func (l *logger) Fatalf(format string, args ...any) {
 	l.fence.trip(fmt.Errorf(format, args...))
 }
@@ -40,7 +40,7 @@ const stallMessage = "writers wait for background work"
 // listen returns a listener that logs background work and reports flushes to s. If the work fails too often
 // in a row, the listener makes f cut off the disk, so that the engine fails instead of trying for ever.
 // Pebble calls the functions with its locks held: they must not call Pebble and must not block.
-func listen(log *slog.Logger, f *writeErrorFenceFS, s *compactionScheduler) *pebble.EventListener {
+func listen(log *slog.Logger, f *memoryAfterWriteErrorFS, s *compactionScheduler) *pebble.EventListener {
 	var failures atomic.Int32
 	return &pebble.EventListener{
 		BackgroundError: func(err error) {

@@ -201,10 +201,10 @@ func parseLogs(value string) (out []uint64) {
 }
 
 // walListFileWriter maintains the marker file that lists the write-ahead logs of one folder.
-// writeErrorFenceFS calls its methods before it creates or removes a log. If the marker cannot be written,
-// writeErrorFenceFS cuts off the disk.
+// memoryAfterWriteErrorFS calls its methods before it creates or removes a log. If the marker cannot be
+// written, memoryAfterWriteErrorFS cuts off the disk.
 type walListFileWriter struct {
-	fs  *writeErrorFenceFS
+	fs  *memoryAfterWriteErrorFS
 	dir string
 	log *slog.Logger
 

@@ -194,15 +194,15 @@ func TestLogMarker(t *testing.T) {
 	}
 }
 
-// markerCrashDisk is a disk that simulates power cuts at the moments when a marker of the logs has been
+// logMarkerCrashDisk is a disk that simulates power cuts at the moments when a marker of the logs has been
 // created but its folder is not synced yet. crashed collects the resulting disks, each with a random half
 // of what was not synced.
-type markerCrashDisk struct {
+type logMarkerCrashDisk struct {
 	*crashdisk.Disk
 	crashed []*crashdisk.Disk
 }
 
-func (d *markerCrashDisk) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+func (d *logMarkerCrashDisk) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	f, err := d.Disk.Create(name, category)
 	if err == nil && strings.HasPrefix(d.PathBase(name), "marker."+logMarker+".") {
 		for seed := range uint64(16) {
@@ -217,7 +217,7 @@ func (d *markerCrashDisk) Create(name string, category vfs.DiskWriteCategory) (v
 // marker that lists the logs never names a log that is not on the disk.
 func TestCrashDuringLogCreation(t *testing.T) {
 	t.Parallel()
-	disk := &markerCrashDisk{Disk: crashdisk.New()}
+	disk := &logMarkerCrashDisk{Disk: crashdisk.New()}
 	e := mustOpen(t, Options{Dir: "data", FS: disk, memTable: 64 << 10})
 	for i := range 2000 {
 		mustPut(t, e, fmt.Sprintf("a/%06d", i), []byte(strings.Repeat("x", 100)))

@@ -88,7 +88,7 @@ func open(o Options, lock *pebble.Lock) (*Engine, error) {
 		memory:  o.Memory || o.ReadOnly,
 		noLog:   o.noLog,
 		rows:    newRowCache(rowCacheBytes(o.CacheBytes)),
-		scopes:  scopeTable{m: map[string]*lsnScopeState{}},
+		scopes:  lsnScopeStates{m: map[string]*lsnScopeState{}},
 		drained: make(chan struct{}, 1),
 	}
 	if !e.memory {

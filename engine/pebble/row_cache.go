@@ -53,7 +53,7 @@ type rowCacheShard struct {
 	hand  int                   // index in ring of the row that is considered next for eviction
 	size  int64
 	limit int64
-	slots [rowSlots]hashSlotCommitState
+	slots [rowSlots]rowCacheSlotCommits
 	// offered has a bit for each hash of a key that was offered lately, and count is their number. A value is
 	// stored when it is offered for the second time, so that a query that reads many documents once does not
 	// evict the others.
@@ -70,10 +70,10 @@ type cachedRow struct {
 	used  bool // since the hand passed
 }
 
-// hashSlotCommitState describes the commits that change keys of one slot of the row cache, the keys whose
+// rowCacheSlotCommits describes the commits that change keys of one slot of the row cache, the keys whose
 // hashes belong to the same group. It has the number of commits that are about to become visible (pending),
 // and the count of ended commits when the last one of the slot ended (changed).
-type hashSlotCommitState struct {
+type rowCacheSlotCommits struct {
 	pending int
 	changed uint64 // epoch of the last commit that has ended
 }
@@ -99,7 +99,7 @@ func (c *rowCache) hash(key []byte) (hash uint64, ok bool) {
 
 // lock locks the shard of the cache that belongs to a key's hash. It returns the shard, which the caller
 // unlocks, and the slot in it, which all keys with this hash share.
-func (c *rowCache) lock(hash uint64) (*rowCacheShard, *hashSlotCommitState) {
+func (c *rowCache) lock(hash uint64) (*rowCacheShard, *rowCacheSlotCommits) {
 	s := &c.shards[hash%rowShards]
 	s.mu.Lock()
 	return s, &s.slots[hash/rowShards%rowSlots]
@@ -108,7 +108,7 @@ func (c *rowCache) lock(hash uint64) (*rowCacheShard, *hashSlotCommitState) {
 // shows reports whether a snapshot has the latest values of all keys in the slot: no commit of such a key is
 // pending, and the last one had ended before the snapshot was opened. epoch is the count of ended commits
 // that was read before the snapshot was opened.
-func (s *hashSlotCommitState) shows(epoch uint64) bool { return s.pending == 0 && s.changed <= epoch }
+func (s *rowCacheSlotCommits) shows(epoch uint64) bool { return s.pending == 0 && s.changed <= epoch }
 
 // get returns the cached value of a key with the hash h, if that is the value in the reader's snapshot;
 // otherwise it returns false. epoch is the number of ended commits that the reader has read before it opened
@@ -233,7 +233,7 @@ func (c *rowCache) end(hashes []uint64, all bool) {
 
 // end records that a commit that changes keys of the slot has become visible. epoch is the number of commits
 // that have ended, including this one.
-func (s *hashSlotCommitState) end(epoch uint64) {
+func (s *rowCacheSlotCommits) end(epoch uint64) {
 	s.pending--
 	s.changed = max(s.changed, epoch)
 }

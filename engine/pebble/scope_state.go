@@ -18,7 +18,7 @@ type lsnScopeState struct {
 
 	mu         sync.Mutex
 	held       bool
-	head, tail *runningUpdate // queue of the waiting requests, first in first out
+	head, tail *runningUpdateTxn // queue of the waiting requests, first in first out
 
 	// next and the following three fields are accessed only by the goroutine that holds the scope (the keys
 	// with one prefix) for a transaction.
@@ -41,7 +41,7 @@ type lsnScopeState struct {
 
 // acquire makes r the holder of the scope if no other request holds it, and returns true. Otherwise it
 // appends r to the scope's queue. Only the goroutine of the holder runs transactions in the scope.
-func (s *lsnScopeState) acquire(r *runningUpdate) bool {
+func (s *lsnScopeState) acquire(r *runningUpdateTxn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.held {
@@ -59,7 +59,7 @@ func (s *lsnScopeState) acquire(r *runningUpdate) bool {
 }
 
 // withdraw removes r from the queue. It returns false if r is no longer queued.
-func (s *lsnScopeState) withdraw(r *runningUpdate) bool {
+func (s *lsnScopeState) withdraw(r *runningUpdateTxn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !r.queued {
@@ -71,7 +71,7 @@ func (s *lsnScopeState) withdraw(r *runningUpdate) bool {
 
 // join removes the first request from the queue and returns it; the transaction that holds the scope commits
 // it together with its own writes. It returns nil if the queue is empty or the request names several scopes.
-func (s *lsnScopeState) join() *runningUpdate {
+func (s *lsnScopeState) join() *runningUpdateTxn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.head
@@ -96,7 +96,7 @@ func (s *lsnScopeState) release() {
 	r.ready <- granted
 }
 
-func (s *lsnScopeState) unlink(r *runningUpdate) {
+func (s *lsnScopeState) unlink(r *runningUpdateTxn) {
 	if r.prev == nil {
 		s.head = r.next
 	} else {
@@ -118,16 +118,16 @@ func (s *lsnScopeState) dirty() bool { return s.applied.Load() > s.durable.Load(
 // Any goroutine may call it.
 func (s *lsnScopeState) mayShowUnsynced() bool { return s.begun.Load() > s.durable.Load() }
 
-// scopeHistoryPoint is a point in the history of a scope (a key prefix with its own sequence of LSNs): the
+// scopeCommitPosition is a point in the history of a scope (a key prefix with its own sequence of LSNs): the
 // number of commits applied until then and the last LSN that the scope has issued.
-type scopeHistoryPoint struct {
+type scopeCommitPosition struct {
 	scope   *lsnScopeState
 	applied uint64
 	last    uint64 // the last LSN
 }
 
-func (s *lsnScopeState) mark() scopeHistoryPoint {
-	m := scopeHistoryPoint{scope: s, applied: s.applied.Load()}
+func (s *lsnScopeState) mark() scopeCommitPosition {
+	m := scopeCommitPosition{scope: s, applied: s.applied.Load()}
 	if s.next > 0 {
 		m.last = s.next - 1
 	}
@@ -136,15 +136,15 @@ func (s *lsnScopeState) mark() scopeHistoryPoint {
 
 // reached returns the number of commits applied in a scope and its last issued LSN; the caller need not hold
 // the scope. It loads the LSN after the number, so that the LSN includes all counted commits.
-func (s *lsnScopeState) reached() scopeHistoryPoint {
+func (s *lsnScopeState) reached() scopeCommitPosition {
 	applied := s.applied.Load()
-	return scopeHistoryPoint{scope: s, last: s.issued.Load(), applied: applied}
+	return scopeCommitPosition{scope: s, last: s.issued.Load(), applied: applied}
 }
 
 // settle records that everything in the scope up to this point is durable. It may be called for the points of
 // a scope in any order. It raises the horizon (the highest durable LSN) before the number of durable commits,
 // so that a reader of that number finds the matching horizon.
-func (m scopeHistoryPoint) settle() {
+func (m scopeCommitPosition) settle() {
 	raise(&m.scope.horizon, m.last)
 	raise(&m.scope.durable, m.applied)
 }
@@ -173,8 +173,8 @@ func (s *lsnScopeState) promote() {
 	}
 }
 
-// setMark makes a new mark of the scope (see engine.TxnControl.SetMark) visible before its transaction
-// commits. So a reader that sees the commit also sees the new mark.
+// setMark makes a new mark of the scope (see engine.TxnLSNAndCommitControl.SetMark) visible before its
+// transaction commits. So a reader that sees the commit also sees the new mark.
 func (s *lsnScopeState) setMark(mark uint64) { s.marked.Store(mark + 1) }
 
 // readMark returns the scope's mark, a number by which callers notice that their caches are outdated. The
@@ -221,22 +221,22 @@ func readCeiling(get func([]byte) ([]byte, error), scope []byte, first uint64) (
 
 func ceilingValue(c uint64) []byte { return binary.BigEndian.AppendUint64(nil, c) }
 
-// scopeTable holds the states of the scopes (key prefixes with their own sequences of LSNs) that have been
-// used since Open. A state is created at the first use and kept until Close, since it issues LSNs.
-type scopeTable struct {
+// lsnScopeStates holds the states of the scopes (key prefixes with their own sequences of LSNs) that have
+// been used since Open. A state is created at the first use and kept until Close, since it issues LSNs.
+type lsnScopeStates struct {
 	mu sync.RWMutex
 	m  map[string]*lsnScopeState
 }
 
 // find returns the state of the scope whose keys begin with key. It returns nil if the scope has not been
 // used since Open.
-func (t *scopeTable) find(key []byte) *lsnScopeState {
+func (t *lsnScopeStates) find(key []byte) *lsnScopeState {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return t.m[string(key)]
 }
 
-func (t *scopeTable) get(key []byte) *lsnScopeState {
+func (t *lsnScopeStates) get(key []byte) *lsnScopeState {
 	if s := t.find(key); s != nil {
 		return s
 	}

@@ -84,7 +84,7 @@ func (s *snapshotReader) GetMany(keys [][]byte) ([][]byte, error) {
 
 // Positions returns the position of each scope: its highest durable LSN, and whether all data that were read
 // are durable. It opens the snapshot first, so everything in the snapshot is older than the positions.
-func (s *snapshotReader) Positions(scopes [][]byte) ([]engine.ScopePosition, error) {
+func (s *snapshotReader) Positions(scopes [][]byte) ([]engine.LSNScopeStatus, error) {
 	if err := s.begin(); err != nil {
 		return nil, readError(err)
 	}

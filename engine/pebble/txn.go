@@ -29,17 +29,17 @@ type txn struct {
 	ranges    int
 	rows      []uint64 // hashes of the changed keys of which the row cache holds values
 	relaxed   bool
-	marks     []uncommittedScopeMark // set by this transaction
-	err       error                  // first error of a method that returns none
+	marks     []uncommittedCacheInvalidation // set by this transaction
+	err       error                          // first error of a method that returns none
 
 	committing bool
 }
 
 var _ engine.Txn = (*txn)(nil)
 
-// uncommittedScopeMark is the mark of a scope, a number by which callers notice that their caches are
+// uncommittedCacheInvalidation is the mark of a scope, a number by which callers notice that their caches are
 // outdated, that a transaction has set and not committed yet.
-type uncommittedScopeMark struct {
+type uncommittedCacheInvalidation struct {
 	scope *lsnScopeState
 	mark  uint64
 }
@@ -200,7 +200,7 @@ func (t *txn) GetMany(keys [][]byte) (values [][]byte, err error) {
 
 // Positions returns the position of each scope: among others its highest durable LSN, and whether all data
 // that were read are durable.
-func (t *txn) Positions(scopes [][]byte) ([]engine.ScopePosition, error) {
+func (t *txn) Positions(scopes [][]byte) ([]engine.LSNScopeStatus, error) {
 	return t.e.positions(scopes)
 }
 
@@ -254,7 +254,7 @@ func (t *txn) Enlarge() { t.size.Large = true }
 // Relax lets Update return before the commit is durable.
 func (t *txn) Relax() { t.relaxed = true }
 
-// NextLSN issues the next LSN of the scope (key prefix) key: see engine.TxnControl.
+// NextLSN issues the next LSN of the scope (key prefix) key: see engine.TxnLSNAndCommitControl.
 func (t *txn) NextLSN(key []byte) uint64 {
 	i := t.index(key)
 	if i < 0 {
@@ -278,7 +278,7 @@ func (t *txn) NextLSN(key []byte) uint64 {
 	return s.next - 1
 }
 
-// RaiseLSN makes the scope (key prefix) key issue no LSN below first: see engine.TxnControl.
+// RaiseLSN makes the scope (key prefix) key issue no LSN below first: see engine.TxnLSNAndCommitControl.
 func (t *txn) RaiseLSN(key []byte, first uint64) {
 	if first > maxLSN {
 		t.fail(fmt.Errorf("%w: scope %x cannot begin at LSN %d", engine.ErrCorrupt, key, first))
@@ -298,11 +298,11 @@ func (t *txn) RaiseLSN(key []byte, first uint64) {
 	}
 }
 
-// SetMark stores the number mark for the scope key; all later reads of the scope return it. Callers
-// change it when others must discard what they have cached about the scope: see engine.TxnControl.
+// SetMark stores the number mark for the scope key; all later reads of the scope return it. Callers change it
+// when others must discard what they have cached about the scope: see engine.TxnLSNAndCommitControl.
 func (t *txn) SetMark(key []byte, mark uint64) {
 	s := t.e.scopes.get(key)
-	t.marks = append(t.marks, uncommittedScopeMark{s, mark})
+	t.marks = append(t.marks, uncommittedCacheInvalidation{s, mark})
 	if mark == 0 {
 		t.fail(t.write().Delete(engine.MarkKey(key), nil))
 	} else {
@@ -311,7 +311,7 @@ func (t *txn) SetMark(key []byte, mark uint64) {
 }
 
 // Mark returns the mark of a scope (a number by which callers notice that cached data are outdated), as
-// this transaction may have set it: see engine.TxnControl.
+// this transaction may have set it: see engine.TxnLSNAndCommitControl.
 func (t *txn) Mark(key []byte) uint64 {
 	i := t.index(key)
 	if i < 0 {
@@ -342,7 +342,7 @@ func (t *txn) force(i int) bool {
 		t.fail(fmt.Errorf("%w: scope %x has used up its LSNs", engine.ErrCorrupt, s.key))
 		return false
 	}
-	m := scopeHistoryPoint{scope: s, applied: s.applied.Load(), last: t.firstLSNs[i] - 1}
+	m := scopeCommitPosition{scope: s, applied: s.applied.Load(), last: t.firstLSNs[i] - 1}
 	ceiling, err := s.pendingCeiling, error(nil)
 	if ceiling == 0 {
 		ceiling = min(s.ceiling+t.e.block, maxLSN)

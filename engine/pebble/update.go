@@ -18,23 +18,23 @@ import (
 // those of waiting callers, before it returns to its caller.
 const maxGroup = 128
 
-// runningUpdate is the state of one running Update.
-type runningUpdate struct {
+// runningUpdateTxn is the state of one running Update.
+type runningUpdateTxn struct {
 	ctx    context.Context
 	scopes []*lsnScopeState // in byte order, each once
 	fn     func(engine.Txn) error
 	txn    txn
-	marks  []scopeHistoryPoint // progress of its scopes when they were released
+	marks  []scopeCommitPosition // progress of its scopes when they were released
 
 	// queued is true while the request is in a scope's queue; prev and next are its neighbours there. The
 	// scope's mutex guards all three.
 	queued     bool
-	prev, next *runningUpdate
+	prev, next *runningUpdateTxn
 	ready      chan updateWakeReason // has at most one message
 
 	// follower is the next request of the group of requests that share one sync of the disk. The first one
 	// that waits for the disk also syncs for the others.
-	follower *runningUpdate
+	follower *runningUpdateTxn
 
 	// err is the error that Update returns. It and the following fields are valid once the request has
 	// run.
@@ -56,12 +56,12 @@ const (
 	gaveUp // ctx ended while the request was queued
 )
 
-var requests = sync.Pool{New: func() any { return &runningUpdate{ready: make(chan updateWakeReason, 1)} }}
+var requests = sync.Pool{New: func() any { return &runningUpdateTxn{ready: make(chan updateWakeReason, 1)} }}
 
 // Update runs fn as one transaction in scopes: see engine.Engine. The order of the steps is described in
 // the package documentation.
 func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	_ ...[]byte) ([]engine.ScopePosition, error) {
+	_ ...[]byte) ([]engine.LSNScopeStatus, error) {
 	if err := e.enter(); err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn
 	e.space.check()
 	defer e.compactions.startWaiting()
 
-	r := requests.Get().(*runningUpdate)
+	r := requests.Get().(*runningUpdateTxn)
 	r.ctx, r.fn = ctx, fn
 	for _, key := range scopes {
 		r.scopes = append(r.scopes, e.scopes.get(key))
@@ -97,7 +97,7 @@ func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn
 		runtime.Goexit()
 	}
 	err := r.err
-	var at []engine.ScopePosition
+	var at []engine.LSNScopeStatus
 	if r.txn.e != nil {
 		at = e.reached(r, scopes)
 	}
@@ -107,8 +107,8 @@ func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn
 
 // reached returns the position (LSN and mark) of each scope of r, an Update that has run. The LSN is the
 // highest one of the scope that is durable. A position is zero if it cannot be read.
-func (e *Engine) reached(r *runningUpdate, scopes [][]byte) []engine.ScopePosition {
-	at := make([]engine.ScopePosition, len(scopes))
+func (e *Engine) reached(r *runningUpdateTxn, scopes [][]byte) []engine.LSNScopeStatus {
+	at := make([]engine.LSNScopeStatus, len(scopes))
 	for i, key := range scopes {
 		at[i], _ = e.position(r.scopes[r.txn.index(key)])
 	}
@@ -118,18 +118,18 @@ func (e *Engine) reached(r *runningUpdate, scopes [][]byte) []engine.ScopePositi
 // joins reports whether r can be run in one group with other transactions: it names a single scope (the keys
 // with one prefix), and the goroutine that holds this scope may run r. r.scopes must contain each scope only
 // once. Update and lsnScopeState.join must decide this in the same way.
-func (r *runningUpdate) joins() bool { return len(r.scopes) == 1 }
+func (r *runningUpdateTxn) joins() bool { return len(r.scopes) == 1 }
 
-func (r *runningUpdate) recycle() {
+func (r *runningUpdateTxn) recycle() {
 	r.txn.recycle()
 	clear(r.scopes)
 	clear(r.marks)
-	*r = runningUpdate{ready: r.ready, scopes: r.scopes[:0], marks: r.marks[:0], txn: r.txn}
+	*r = runningUpdateTxn{ready: r.ready, scopes: r.scopes[:0], marks: r.marks[:0], txn: r.txn}
 	requests.Put(r)
 }
 
 // wait waits until r, which is queued at s, receives a signal, or until its ctx ends.
-func (r *runningUpdate) wait(s *lsnScopeState) updateWakeReason {
+func (r *runningUpdateTxn) wait(s *lsnScopeState) updateWakeReason {
 	select {
 	case sig := <-r.ready:
 		return sig
@@ -145,7 +145,7 @@ func (r *runningUpdate) wait(s *lsnScopeState) updateWakeReason {
 // updateOne runs a transaction of one scope (a key prefix whose transactions run one after another). If the
 // scope is free, the transaction runs in the caller's goroutine. Otherwise it is queued and usually runs in
 // the goroutine of the request that holds the scope.
-func (e *Engine) updateOne(r *runningUpdate, s *lsnScopeState) {
+func (e *Engine) updateOne(r *runningUpdateTxn, s *lsnScopeState) {
 	if !s.acquire(r) {
 		switch r.wait(s) {
 		case appointed:
@@ -161,7 +161,7 @@ func (e *Engine) updateOne(r *runningUpdate, s *lsnScopeState) {
 // hold runs r, which has acquired the scope s, and up to maxGroup-1 requests from the queue of s. Then it
 // releases s and syncs the log once for all of them. The last two steps are deferred, so that they happen
 // even if a transaction's function ends the goroutine.
-func (e *Engine) hold(r *runningUpdate, s *lsnScopeState) {
+func (e *Engine) hold(r *runningUpdateTxn, s *lsnScopeState) {
 	last := r
 	defer func() {
 		m := s.mark()
@@ -183,8 +183,8 @@ func (e *Engine) hold(r *runningUpdate, s *lsnScopeState) {
 // signalGroup ends a group of requests that were executed together, beginning with r, after their scope was
 // released. It wakes the requests that need not wait for the disk, and makes the first of the others sync the
 // log for all of these. m is the position of the scope that becomes durable by this sync.
-func (e *Engine) signalGroup(r *runningUpdate, m scopeHistoryPoint) {
-	var first, last *runningUpdate
+func (e *Engine) signalGroup(r *runningUpdateTxn, m scopeCommitPosition) {
+	var first, last *runningUpdateTxn
 	for q := r; q != nil; {
 		next := q.follower
 		q.follower = nil
@@ -213,7 +213,7 @@ func (e *Engine) signalGroup(r *runningUpdate, m scopeHistoryPoint) {
 }
 
 // updateMany runs a transaction of several scopes. It acquires them in byte order.
-func (e *Engine) updateMany(r *runningUpdate) {
+func (e *Engine) updateMany(r *runningUpdateTxn) {
 	held := 0
 	defer func() {
 		for _, s := range r.scopes[:held] {
@@ -235,7 +235,7 @@ func (e *Engine) updateMany(r *runningUpdate) {
 
 // barrier syncs the log for first and the requests in its list of followers, stores the error of the sync
 // in each of them, and wakes their goroutines. self is the request of the caller, which is not woken.
-func (e *Engine) barrier(first, self *runningUpdate) {
+func (e *Engine) barrier(first, self *runningUpdateTxn) {
 	err := e.sync()
 	if err == nil {
 		for _, m := range first.marks {
@@ -276,7 +276,7 @@ func (e *Engine) sync() error {
 }
 
 // run runs r's closure while its scopes are held, and applies what it wrote.
-func (e *Engine) run(r *runningUpdate) {
+func (e *Engine) run(r *runningUpdateTxn) {
 	if r.err = r.ctx.Err(); r.err != nil {
 		return
 	}

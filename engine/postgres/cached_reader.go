@@ -91,7 +91,7 @@ type cachingSnapshotReader struct {
 	begin  func() (querier, error) // acquires the connection at the first statement, which takes the snapshot
 	q      querier                 // nil before the first statement
 	known  map[string][]byte       // cache; the value of an absent key is nil
-	now    int64                   // the latest time that the database has returned: see engine.ScopePosition
+	now    int64                   // the latest time that the database has returned: see engine.LSNScopeStatus
 	failed error                   // error of the connection: nothing can be read any more
 	closed bool
 	open   map[*iterator]bool
@@ -287,12 +287,12 @@ func (s *cachingSnapshotReader) finish() (leak bool) {
 // position returns the position of a scope (a set of keys with a common prefix) from two stored values:
 // its ceiling, which is the next LSN to be issued, and its mark, a number by which servers tell each other
 // to discard cached data.
-func position(ceiling, mark []byte) (at engine.ScopePosition, err error) {
+func position(ceiling, mark []byte) (at engine.LSNScopeStatus, err error) {
 	at.Settled = true
 	if ceiling != nil {
 		next, err := engine.ParseCeiling(ceiling)
 		if err != nil {
-			return engine.ScopePosition{}, err
+			return engine.LSNScopeStatus{}, err
 		}
 		at.LSN = next - 1
 	}
@@ -304,7 +304,7 @@ func position(ceiling, mark []byte) (at engine.ScopePosition, err error) {
 
 // positions returns the position of each scope (a key prefix with its own sequence of LSNs) in the snapshot.
 // It reads them from two stored values of the scope: the ceiling, which is its next LSN, and the mark.
-func (s *cachingSnapshotReader) positions(scopes [][]byte) ([]engine.ScopePosition, error) {
+func (s *cachingSnapshotReader) positions(scopes [][]byte) ([]engine.LSNScopeStatus, error) {
 	var keys [][]byte
 	for _, scope := range scopes {
 		keys = append(keys, engine.CeilingKey(scope), engine.MarkKey(scope))
@@ -314,7 +314,7 @@ func (s *cachingSnapshotReader) positions(scopes [][]byte) ([]engine.ScopePositi
 	if err := s.findLocked(keys); err != nil {
 		return nil, err
 	}
-	list := make([]engine.ScopePosition, len(scopes))
+	list := make([]engine.LSNScopeStatus, len(scopes))
 	for i, scope := range scopes {
 		var err error
 		if list[i], err = position(s.known[string(keys[2*i])], s.known[string(keys[2*i+1])]); err != nil {
@@ -393,6 +393,6 @@ func (r *overlayReader) Scan(rg engine.Range, reverse bool) engine.Iterator {
 }
 
 // Positions returns the highest durable LSN and the mark of each scope: see engine.Reader.
-func (r *overlayReader) Positions(scopes [][]byte) ([]engine.ScopePosition, error) {
+func (r *overlayReader) Positions(scopes [][]byte) ([]engine.LSNScopeStatus, error) {
 	return r.s.positions(scopes)
 }

@@ -32,20 +32,20 @@ type Engine struct {
 	epoch   atomic.Uint64 // number of times that all idle connections were closed: see lost
 	told    atomic.Int64  // the latest time of the database's clock, in microseconds since 1970; 0: none yet
 
-	calls  engine.CallTracker
+	calls  engine.RunningCallTracker
 	ending sync.WaitGroup // connections that are being released
 }
 
 var (
-	_ engine.Engine            = (*Engine)(nil)
-	_ engine.Getter            = (*Engine)(nil)
-	_ engine.Prefetcher        = (*overlayReader)(nil)
-	_ engine.Prefetcher        = (*iterator)(nil)
-	_ engine.ReadAheadIterator = (*iterator)(nil)
-	_ engine.SharedEngine      = (*Engine)(nil)
-	_ engine.ClockReporter     = (*Engine)(nil)
-	_ engine.CommitNotifier    = (*Engine)(nil)
-	_ engine.TxnSizeAdviser    = (*Engine)(nil)
+	_ engine.Engine               = (*Engine)(nil)
+	_ engine.Getter               = (*Engine)(nil)
+	_ engine.Prefetcher           = (*overlayReader)(nil)
+	_ engine.Prefetcher           = (*iterator)(nil)
+	_ engine.ReadAheadIterator    = (*iterator)(nil)
+	_ engine.SharedEngine         = (*Engine)(nil)
+	_ engine.DatabaseTimeReporter = (*Engine)(nil)
+	_ engine.CommitNotifier       = (*Engine)(nil)
+	_ engine.TxnSizeAdviser       = (*Engine)(nil)
 )
 
 // trip counts a round trip to the database.
@@ -197,21 +197,21 @@ func (v *viewTxn) end() {
 
 // Get returns the newest committed value of a key, outside any snapshot, and the position of its scope:
 // the last LSN and the mark. It implements engine.Getter.
-func (e *Engine) Get(ctx context.Context, scope, key []byte) ([]byte, engine.ScopePosition, error) {
+func (e *Engine) Get(ctx context.Context, scope, key []byte) ([]byte, engine.LSNScopeStatus, error) {
 	if err := e.calls.Begin(); err != nil {
-		return nil, engine.ScopePosition{}, err
+		return nil, engine.LSNScopeStatus{}, err
 	}
 	defer e.calls.End()
 	if err := ctx.Err(); err != nil {
-		return nil, engine.ScopePosition{}, err
+		return nil, engine.LSNScopeStatus{}, err
 	}
 	found, now, err := e.read(ctx, key, engine.CeilingKey(scope), engine.MarkKey(scope))
 	if err != nil {
-		return nil, engine.ScopePosition{}, err
+		return nil, engine.LSNScopeStatus{}, err
 	}
 	at, err := position(found[1], found[2])
 	if err != nil {
-		return nil, engine.ScopePosition{}, err
+		return nil, engine.LSNScopeStatus{}, err
 	}
 	at.Now = now
 	if found[0] == nil {

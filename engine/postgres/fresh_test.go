@@ -18,7 +18,7 @@ func TestSetFresh(t *testing.T) {
 		_, err := e.Update(ctx, [][]byte{scope}, func(tx engine.Txn) error {
 			tx.NextLSN(scope)
 			fn(tx, func(key, value string) {
-				tx.(engine.NewKeySetter).SetFresh([]byte(key), []byte(value))
+				tx.(engine.LikelyAbsentKeySetter).SetFresh([]byte(key), []byte(value))
 			})
 			return nil
 		})

@@ -27,7 +27,7 @@ type iterator struct {
 	last   []byte // the next page begins after this stored key; nil: at the beginning of the range
 	from   []byte // the stored key at which a seek begins, while last is nil
 	ended  bool   // nothing follows the page
-	paging engine.ScanPaging
+	paging engine.ScanPageSizer
 
 	wrote      []keyWrite // the remaining writes in the range
 	current    keyValue

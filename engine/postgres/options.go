@@ -111,7 +111,7 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{log: o.Logger, rerun: o.rerun, channel: channelOf(o.Schema),
-		queues: waitingUpdateQueuesByScope{m: map[string]*waitingUpdateQueue{}}}
+		queues: waitingUpdateQueuesByScope{m: map[string]*scopeUpdateQueue{}}}
 	if err := prepare(ctx, o); err != nil {
 		return nil, err
 	}

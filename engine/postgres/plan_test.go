@@ -31,7 +31,7 @@ func TestPreparedStatementPlans(t *testing.T) {
 	update(func(tx engine.Txn) {
 		tx.NextLSN(scope)
 		for _, key := range keys {
-			tx.(engine.NewKeySetter).SetFresh(key, key)
+			tx.(engine.LikelyAbsentKeySetter).SetFresh(key, key)
 		}
 	})
 	d.exec("ANALYZE "+quote(d.schema)+".mayfly_kv", "ANALYZE "+quote(d.schema)+".mayfly_stamp")

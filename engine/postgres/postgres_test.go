@@ -59,9 +59,9 @@ func (d *testSchema) cut() {
 }
 
 func TestConformance(t *testing.T) {
-	enginetest.Run(t, func(t *testing.T) enginetest.Storage {
+	enginetest.Run(t, func(t *testing.T) enginetest.ReopenableStorage {
 		d := newTestSchema(t)
-		return enginetest.Storage{
+		return enginetest.ReopenableStorage{
 			Open: func(*testing.T) engine.Engine { return d.open(Options{}) },
 			Cut:  func(*testing.T) { d.cut() },
 		}

@@ -26,8 +26,8 @@ type txn struct {
 }
 
 var (
-	_ engine.Txn          = (*txn)(nil)
-	_ engine.NewKeySetter = (*txn)(nil)
+	_ engine.Txn                   = (*txn)(nil)
+	_ engine.LikelyAbsentKeySetter = (*txn)(nil)
 )
 
 func newTxn(a *txnAttempt, ctx context.Context) *txn {
@@ -44,7 +44,7 @@ func newTxn(a *txnAttempt, ctx context.Context) *txn {
 // end is called after the Update's function has run. It keeps the function's writes if the function
 // succeeded and otherwise undoes them, and reports whether the function wrote. ran is false if the
 // function ended its goroutine.
-func (t *txn) end(r *runningUpdate, ran bool) (wrote bool) {
+func (t *txn) end(r *runningEngineUpdate, ran bool) (wrote bool) {
 	if t.src.finish() {
 		t.a.e.log.Error(errLeak.Error())
 	}
@@ -90,7 +90,7 @@ func (t *txn) Set(key, value []byte) {
 	}
 }
 
-// SetFresh sets a key that the caller expects not to be stored: see engine.NewKeySetter.
+// SetFresh sets a key that the caller expects not to be stored: see engine.LikelyAbsentKeySetter.
 func (t *txn) SetFresh(key, value []byte) {
 	if t.room(key, len(key)+len(value)) {
 		t.wrote = true
@@ -152,7 +152,7 @@ func (t *txn) scope(key []byte) *lockedLSNScope {
 	return s
 }
 
-// NextLSN issues the next LSN of a scope: see engine.TxnControl.
+// NextLSN issues the next LSN of a scope: see engine.TxnLSNAndCommitControl.
 func (t *txn) NextLSN(key []byte) uint64 {
 	s := t.scope(key)
 	switch {
@@ -169,7 +169,8 @@ func (t *txn) NextLSN(key []byte) uint64 {
 	return s.next - 1
 }
 
-// RaiseLSN makes the engine scope with the prefix key issue no LSN below first: see engine.TxnControl.
+// RaiseLSN makes the engine scope with the prefix key issue no LSN below first: see
+// engine.TxnLSNAndCommitControl.
 func (t *txn) RaiseLSN(key []byte, first uint64) {
 	if first > maxNext {
 		t.fail(fmt.Errorf("%w: scope %x cannot begin at LSN %d", engine.ErrCorrupt, key, first))
@@ -197,8 +198,8 @@ func (t *txn) RaiseLSN(key []byte, first uint64) {
 	}
 }
 
-// SetMark stores the number mark for the scope key; all later reads of the scope return it. Servers
-// change it when others must discard what they have cached about the scope: see engine.TxnControl.
+// SetMark stores the number mark for the scope key; all later reads of the scope return it. Servers change it
+// when others must discard what they have cached about the scope: see engine.TxnLSNAndCommitControl.
 func (t *txn) SetMark(key []byte, mark uint64) {
 	if t.wrote = true; mark == 0 {
 		t.a.overlay.delete(engine.MarkKey(key))
@@ -208,7 +209,7 @@ func (t *txn) SetMark(key []byte, mark uint64) {
 }
 
 // Mark returns the mark of a scope, a number stored by SetMark, including one that this transaction has
-// set. It implements engine.TxnControl.
+// set. It implements engine.TxnLSNAndCommitControl.
 func (t *txn) Mark(key []byte) uint64 {
 	if t.scope(key) == nil {
 		return 0

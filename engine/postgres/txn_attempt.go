@@ -53,7 +53,7 @@ const (
 )
 
 // attempt begins a transaction for the group of r: it locks the scopes and reads the keys in ahead.
-func (e *Engine) attempt(r *runningUpdate, first bool, ahead [][]byte) (*txnAttempt, error) {
+func (e *Engine) attempt(r *runningEngineUpdate, first bool, ahead [][]byte) (*txnAttempt, error) {
 	a := &txnAttempt{e: e, overlay: newOverlay()}
 	a.s = &cachingSnapshotReader{ctx: context.Background(), e: e, known: map[string][]byte{}}
 	for _, l := range r.queues {
@@ -380,11 +380,11 @@ func (a *txnAttempt) named(key []byte) *lockedLSNScope {
 }
 
 // positions returns the last LSN and the mark of each scope after the transaction.
-func (a *txnAttempt) positions(scopes [][]byte) []engine.ScopePosition {
-	list := make([]engine.ScopePosition, len(scopes))
+func (a *txnAttempt) positions(scopes [][]byte) []engine.LSNScopeStatus {
+	list := make([]engine.LSNScopeStatus, len(scopes))
 	for i, key := range scopes {
 		s := a.named(key)
-		list[i] = engine.ScopePosition{Settled: true, Now: a.s.now}
+		list[i] = engine.LSNScopeStatus{Settled: true, Now: a.s.now}
 		if s.bad == nil {
 			list[i].LSN = s.next - 1
 		}

@@ -14,11 +14,11 @@ import (
 // maxGroup is the maximum number of Updates whose functions run in one database transaction.
 const maxGroup = 64
 
-// runningUpdate is the state of one running Update.
-type runningUpdate struct {
+// runningEngineUpdate is the state of one running Update.
+type runningEngineUpdate struct {
 	ctx    context.Context
 	scopes [][]byte
-	queues []*waitingUpdateQueue
+	queues []*scopeUpdateQueue
 	ahead  [][]byte
 	fn     func(engine.Txn) error
 
@@ -28,7 +28,7 @@ type runningUpdate struct {
 
 	// err and at are the outcome of the Update: its error, and the positions of its scopes after it.
 	err      error
-	at       []engine.ScopePosition
+	at       []engine.LSNScopeStatus
 	started  bool // fn has run or is running
 	wrote    bool
 	panicked bool
@@ -38,11 +38,11 @@ type runningUpdate struct {
 
 // joins reports whether r names only one scope (key range that it locks). Such a request may run in the
 // database transaction of another request that holds this scope.
-func (r *runningUpdate) joins() bool { return len(r.queues) == 1 }
+func (r *runningEngineUpdate) joins() bool { return len(r.queues) == 1 }
 
 // Update runs fn as one transaction in scopes: see engine.Engine.
 func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) ([]engine.ScopePosition, error) {
+	ahead ...[]byte) ([]engine.LSNScopeStatus, error) {
 	if err := e.calls.Begin(); err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn
 	if len(scopes) == 0 {
 		return nil, fmt.Errorf("%w: an Update must name one", engine.ErrScope)
 	}
-	r := &runningUpdate{ctx: ctx, scopes: scopes, ahead: ahead, fn: fn, signal: make(chan *txn, 1),
+	r := &runningEngineUpdate{ctx: ctx, scopes: scopes, ahead: ahead, fn: fn, signal: make(chan *txn, 1),
 		ran: make(chan struct{}, 1), done: make(chan struct{})}
 	r.queues = e.queues.take(scopes)
 	defer e.queues.leave(r.queues)
@@ -69,7 +69,7 @@ func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn
 
 // runRequest runs a request, either as the leader, which holds the scopes, or in the transaction of another
 // leader.
-func (e *Engine) runRequest(r *runningUpdate) {
+func (e *Engine) runRequest(r *runningEngineUpdate) {
 	held := 0
 	defer func() {
 		for _, l := range r.queues[:held] {
@@ -82,7 +82,7 @@ func (e *Engine) runRequest(r *runningUpdate) {
 		}
 		held++
 	}
-	g := &groupCommit{e: e, lead: r, members: []*runningUpdate{r}}
+	g := &groupCommit{e: e, lead: r, members: []*runningEngineUpdate{r}}
 	defer g.finish() // also if the function ends the goroutine
 	g.runUntilDone()
 }
@@ -90,7 +90,7 @@ func (e *Engine) runRequest(r *runningUpdate) {
 // wait waits in the queue of a scope (the keys with one prefix) until the leader, the request that holds the
 // scope, has run r in its own transaction, or until r becomes the leader itself. It returns true if r is now
 // the leader, and false if r has been run or its ctx has ended.
-func (r *runningUpdate) wait(l *waitingUpdateQueue) bool {
+func (r *runningEngineUpdate) wait(l *scopeUpdateQueue) bool {
 	select {
 	case t := <-r.signal:
 		return r.follow(t)
@@ -113,7 +113,7 @@ func (r *runningUpdate) wait(l *waitingUpdateQueue) bool {
 // follow runs r's function in the database transactions of the leader, the request that holds the scope, once
 // in each transaction, until r's outcome is final, and returns false. t is the first transaction. If t is
 // nil, r has become the leader itself: follow runs nothing and returns true.
-func (r *runningUpdate) follow(t *txn) bool {
+func (r *runningEngineUpdate) follow(t *txn) bool {
 	if t == nil {
 		return true
 	}
@@ -129,7 +129,7 @@ func (r *runningUpdate) follow(t *txn) bool {
 
 // run runs the function of the Update r in the transaction t. It is called on the goroutine that has called
 // Update.
-func (r *runningUpdate) run(t *txn) {
+func (r *runningEngineUpdate) run(t *txn) {
 	defer func() { r.ran <- struct{}{} }()
 	if !r.started {
 		if r.err = r.ctx.Err(); r.err != nil {
@@ -155,16 +155,16 @@ func (r *runningUpdate) run(t *txn) {
 
 // ended reports whether the function of r has panicked or ended its goroutine, so that it must not run
 // again.
-func (r *runningUpdate) ended() bool { return r.panicked || r.exited }
+func (r *runningEngineUpdate) ended() bool { return r.panicked || r.exited }
 
 // groupCommit is an Update that holds a scope, the leader, together with the Updates that run in its database
 // transaction.
 type groupCommit struct {
 	e         *Engine
-	lead      *runningUpdate
-	members   []*runningUpdate // the leader first
-	next      int              // index of the next member to run
-	a         *txnAttempt      // nil between two transactions
+	lead      *runningEngineUpdate
+	members   []*runningEngineUpdate // the leader first
+	next      int                    // index of the next member to run
+	a         *txnAttempt            // nil between two transactions
 	tries     int
 	upsert    bool            // SetFresh is the same as Set: see errStored
 	since     context.Context // ends after outageLimit of retries; nil: the database is available
@@ -250,7 +250,7 @@ func (g *groupCommit) runAll() {
 
 // runOne runs the function of one Update of the group, whose Updates share a database transaction. If the
 // function fails, runOne undoes its writes only.
-func (g *groupCommit) runOne(r *runningUpdate) {
+func (g *groupCommit) runOne(r *runningEngineUpdate) {
 	t := newTxn(g.a, r.ctx)
 	ok := false
 	defer func() { r.wrote = t.end(r, ok) }()

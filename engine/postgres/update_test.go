@@ -16,9 +16,9 @@ func TestJoinedRequestOfFailedGroup(t *testing.T) {
 	cancel()
 	for name, c := range map[string]context.Context{"live": ctx, "ended": ended} {
 		t.Run(name, func(t *testing.T) {
-			queue := &waitingUpdateQueue{}
-			newRequest := func(ctx context.Context) *runningUpdate {
-				return &runningUpdate{ctx: ctx, queues: []*waitingUpdateQueue{queue},
+			queue := &scopeUpdateQueue{}
+			newRequest := func(ctx context.Context) *runningEngineUpdate {
+				return &runningEngineUpdate{ctx: ctx, queues: []*scopeUpdateQueue{queue},
 					signal: make(chan *txn, 1),
 					ran:    make(chan struct{}, 1), done: make(chan struct{})}
 			}
@@ -26,7 +26,8 @@ func TestJoinedRequestOfFailedGroup(t *testing.T) {
 			if !queue.acquire(lead) || queue.acquire(follower) {
 				t.Fatal("the queue does not work")
 			}
-			g := &groupCommit{lead: lead, members: append([]*runningUpdate{lead}, queue.join(maxGroup)...)}
+			g := &groupCommit{lead: lead, members: append([]*runningEngineUpdate{lead},
+				queue.join(maxGroup)...)}
 			leads := make(chan bool)
 			go func() { leads <- follower.wait(queue) }()
 			g.retryOrFail(engine.ErrDiskFull)

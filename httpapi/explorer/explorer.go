@@ -35,11 +35,11 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 // Site holds the files of the application and of the documentation. It is immutable and safe for concurrent
 // use.
 type Site struct {
-	files map[string]*file // by path, without slashes at either end
+	files map[string]*siteFile // by path, without slashes at either end
 }
 
-// file is one file of a Site. Its header values are shared and must not be modified.
-type file struct {
+// siteFile is one file of a Site. Its header values are shared and must not be modified.
+type siteFile struct {
 	gzip, brotli []byte
 	kind, etag   string
 	forGood      bool // its name contains a hash of its content, so browsers may keep it for ever
@@ -47,7 +47,7 @@ type file struct {
 
 // New returns the Site of the explorer and of the documentation, which are embedded in the program.
 func New() (*Site, error) {
-	s := &Site{files: make(map[string]*file)}
+	s := &Site{files: make(map[string]*siteFile)}
 	for dir, root := range map[string]string{"dist": Root, "docs": Docs} {
 		if err := s.read(dir, root); err != nil {
 			return nil, err
@@ -82,7 +82,7 @@ func (s *Site) read(dir, root string) error {
 		if err != nil || entry.IsDir() || !packed {
 			return err
 		}
-		f := &file{kind: kindOf(plain), forGood: path.Base(path.Dir(plain)) == "assets"}
+		f := &siteFile{kind: kindOf(plain), forGood: path.Base(path.Dir(plain)) == "assets"}
 		if f.gzip, err = built.ReadFile(name); err != nil {
 			return err
 		}
@@ -160,7 +160,7 @@ const identity = "identity"
 
 // in returns the file in the best coding that the Accept-Encoding header accepts: brotli, gzip, or
 // uncompressed.
-func (f *file) in(accepted string) (body []byte, coding string, err error) {
+func (f *siteFile) in(accepted string) (body []byte, coding string, err error) {
 	takes := map[string]bool{}
 	for part := range strings.SplitSeq(strings.ToLower(accepted), ",") {
 		name, weight, _ := strings.Cut(part, ";")

@@ -90,7 +90,8 @@ func (h *loadedModule) snippet(t *testing.T, name, src string) *pkg {
 		t.Fatal(err)
 	}
 	test := strings.HasSuffix(name, "_test.go")
-	p := &pkg{path: filepath.ToSlash(filepath.Dir(name)), files: []*file{{name: name, ast: f, test: test, typed: !test}}}
+	p := &pkg{path: filepath.ToSlash(filepath.Dir(name)),
+		files: []*parsedGoFile{{name: name, ast: f, test: test, typed: !test}}}
 	if broken := h.check(p); len(broken) > 0 {
 		t.Fatal(broken)
 	}

@@ -35,12 +35,12 @@ type loadedModule struct {
 // pkg is one folder of the module with its Go files, including test files.
 type pkg struct {
 	path  string // below the module, "" for its root: "store", "engine/pebble"
-	files []*file
+	files []*parsedGoFile
 	info  *types.Info // of the files that this platform builds, tests excepted
 }
 
-// file is one Go file. It may be excluded from builds on this platform.
-type file struct {
+// parsedGoFile is one Go file. It may be excluded from builds on this platform.
+type parsedGoFile struct {
 	name  string // below the module, with slashes
 	ast   *ast.File
 	test  bool
@@ -138,7 +138,7 @@ func (h *loadedModule) parse(built map[string]bool) error {
 			byDir[dir] = &pkg{path: dir}
 			h.pkgs = append(h.pkgs, byDir[dir])
 		}
-		byDir[dir].files = append(byDir[dir].files, &file{
+		byDir[dir].files = append(byDir[dir].files, &parsedGoFile{
 			name: h.rel(path), ast: f, test: strings.HasSuffix(path, "_test.go"), typed: built[path],
 		})
 		return nil
@@ -207,7 +207,7 @@ func (h *loadedModule) place(pos token.Pos) string {
 
 // importName returns the name by which the file refers to the package with that import path, or "" if it
 // does not import it.
-func (f *file) importName(path string) string {
+func (f *parsedGoFile) importName(path string) string {
 	for _, s := range f.ast.Imports {
 		if strings.Trim(s.Path.Value, `"`) != path {
 			continue

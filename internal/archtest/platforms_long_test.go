@@ -22,7 +22,7 @@ func TestPlatforms(t *testing.T) {
 		t.Run(strings.ReplaceAll(platform, "/", "-"), func(t *testing.T) {
 			t.Parallel()
 			system, arch, _ := strings.Cut(platform, "/")
-			c := &platformChecker{t: t, fset: token.NewFileSet(), sizes: types.SizesFor("gc", arch),
+			c := &platformTypeChecker{t: t, fset: token.NewFileSet(), sizes: types.SizesFor("gc", arch),
 				checked: map[string]*types.Package{"unsafe": types.Unsafe}}
 			list := listFor(t, system, arch)
 			for _, p := range list {
@@ -62,8 +62,8 @@ func listFor(t *testing.T, system, arch string) (list []*listedPackageVariant) {
 	})
 }
 
-// platformChecker type-checks packages for one platform.
-type platformChecker struct {
+// platformTypeChecker type-checks packages for one platform.
+type platformTypeChecker struct {
 	t       *testing.T
 	fset    *token.FileSet
 	sizes   types.Sizes
@@ -74,7 +74,7 @@ type platformChecker struct {
 // check type-checks a package whose imports have been checked already. It checks function bodies only in
 // packages of this module, and only once each: in the variant of the package that includes its tests, if
 // there is one.
-func (c *platformChecker) check(p *listedPackageVariant) {
+func (c *platformTypeChecker) check(p *listedPackageVariant) {
 	if p.ImportPath == "unsafe" {
 		return
 	}
@@ -109,7 +109,7 @@ func (c *platformChecker) check(p *listedPackageVariant) {
 // platformImporter resolves the import paths in one package when the module is type-checked for another
 // platform.
 type platformImporter struct {
-	c  *platformChecker
+	c  *platformTypeChecker
 	by map[string]string // the paths that stand for others: variants for a test, vendored packages
 }
 

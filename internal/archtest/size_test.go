@@ -78,7 +78,7 @@ func TestSizeRulesReportExcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := h.longFuncs(&file{name: "a/x.go", ast: f}); !slices.Equal(got, []string{"a/x.go:62"}) {
+	if got := h.longFuncs(&parsedGoFile{name: "a/x.go", ast: f}); !slices.Equal(got, []string{"a/x.go:62"}) {
 		t.Error(got)
 	}
 	if got := width("\té" + strings.Repeat("x", 106)); got != 111 {
@@ -188,7 +188,7 @@ func (h *loadedModule) sizes(t *testing.T) {
 }
 
 // longFuncs returns the names of the functions of a file that have more than maxFunc lines.
-func (h *loadedModule) longFuncs(f *file) (long []string) {
+func (h *loadedModule) longFuncs(f *parsedGoFile) (long []string) {
 	for _, d := range f.ast.Decls {
 		fn, ok := d.(*ast.FuncDecl)
 		if ok && h.fset.Position(fn.End()).Line-h.fset.Position(fn.Pos()).Line+1 > maxFunc {

@@ -16,31 +16,33 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// MeasurementSection is a group of measurements. Sections run in the order of the function Sections, since
+// MeasurementGroup is a group of measurements. Sections run in the order of the function Sections, since
 // later ones modify the data set that they share.
-type MeasurementSection struct {
+type MeasurementGroup struct {
 	Name string
 	What string // description for users
-	run  func(*Bench, context.Context) error
+	run  func(*BenchmarkRun, context.Context) error
 }
 
 // Sections returns all sections (groups of measurements) of the benchmark, in the order in which they run.
-func Sections() []MeasurementSection {
-	return []MeasurementSection{
-		{"read", "embedded point reads, against raw Gets", (*Bench).measureReads},
-		{"create", "durable creates, against raw durable batches", (*Bench).measureCreates},
-		{"import", "imports of files, against raw durable batches", (*Bench).measureImports},
+func Sections() []MeasurementGroup {
+	return []MeasurementGroup{
+		{"read", "embedded point reads, against raw Gets", (*BenchmarkRun).measureReads},
+		{"create", "durable creates, against raw durable batches", (*BenchmarkRun).measureCreates},
+		{"import", "imports of files, against raw durable batches", (*BenchmarkRun).measureImports},
 		{"query", "queries of every shape, scans, and what an index costs a write",
-			(*Bench).measureQueries},
-		{"ycsb", "YCSB's workloads A to F with a ttl, against the same raw operations", (*Bench).measureYCSB},
-		{"feed", "a change feed with several readers, against raw scans", (*Bench).measureFeed},
-		{"queue", "messages: send, receive, complete, against raw durable batches", (*Bench).measureQueue},
-		{"http", "point reads over HTTP, against an empty handler", (*Bench).measureHTTP},
-		{"direct", "point reads in direct mode, against HTTPS", (*Bench).measureDirect},
-		{"start", "start-up, memory when idle and bytes on disk", (*Bench).measureStart},
-		{"ttl", "changes of a default TTL", (*Bench).measureChanges},
+			(*BenchmarkRun).measureQueries},
+		{"ycsb", "YCSB's workloads A to F with a ttl, against the same raw operations",
+			(*BenchmarkRun).measureYCSB},
+		{"feed", "a change feed with several readers, against raw scans", (*BenchmarkRun).measureFeed},
+		{"queue", "messages: send, receive, complete, against raw durable batches",
+			(*BenchmarkRun).measureQueue},
+		{"http", "point reads over HTTP, against an empty handler", (*BenchmarkRun).measureHTTP},
+		{"direct", "point reads in direct mode, against HTTPS", (*BenchmarkRun).measureDirect},
+		{"start", "start-up, memory when idle and bytes on disk", (*BenchmarkRun).measureStart},
+		{"ttl", "changes of a default TTL", (*BenchmarkRun).measureChanges},
 		{"purge", "purging, against raw deletes, and a minute in which everything expires",
-			(*Bench).measurePurge},
+			(*BenchmarkRun).measurePurge},
 	}
 }
 
@@ -61,33 +63,34 @@ type Options struct {
 	SVG     string // a folder for a picture of each section; "": none
 }
 
-// Bench is one run of the benchmark: its options, and the results so far.
-type Bench struct {
+// BenchmarkRun is one run of the benchmark: its options, and the results so far.
+type BenchmarkRun struct {
 	Options
 	clock    ttl.Clock
 	progress *progress.Bar
 	report   *reportWriter
 	shared   *expiringDataset // created when a section first needs it
-	older    Result           // to compare with
+	older    RunResult        // to compare with
 	changes  []MeasurementChange
 }
 
 // New returns a run that writes its table to report, and shows its progress on a terminal.
-func New(o Options, report io.Writer, terminal io.Writer) *Bench {
-	return &Bench{Options: o, clock: ttl.SystemClock{}, progress: progress.New(terminal, ttl.SystemClock{}), report: newReport(report)}
+func New(o Options, report io.Writer, terminal io.Writer) *BenchmarkRun {
+	return &BenchmarkRun{Options: o, clock: ttl.SystemClock{},
+		progress: progress.New(terminal, ttl.SystemClock{}), report: newReport(report)}
 }
 
-// Result contains the figures of a run, as they are written to JSON files.
-type Result struct {
+// RunResult contains the figures of a run, as they are written to JSON files.
+type RunResult struct {
 	About   RunConditions       `json:"about"`
 	Figures []Measurement       `json:"figures"`
 	Shapes  []QueryMeasurement  `json:"shapes,omitempty"`
 	Changes []MeasurementChange `json:"changes,omitempty"`
 }
 
-// Result returns the figures that Run has measured.
-func (b *Bench) Result() Result {
-	return Result{b.report.about, b.report.figures, b.report.shapes, b.changes}
+// RunResult returns the figures that Run has measured.
+func (b *BenchmarkRun) Result() RunResult {
+	return RunResult{b.report.about, b.report.figures, b.report.shapes, b.changes}
 }
 
 // OptionError reports a flag with an invalid value.
@@ -101,7 +104,7 @@ func (e *OptionError) Error() string { return "--" + e.Flag + e.Reason }
 const minBenchDocs = 100
 
 // docs returns the size of the data set of the sections start, ttl and purge.
-func (b *Bench) docs() int {
+func (b *BenchmarkRun) docs() int {
 	if len(b.Docs) == 0 {
 		return 1_000_000
 	}
@@ -109,11 +112,11 @@ func (b *Bench) docs() int {
 }
 
 // runs reports whether a section is selected.
-func (b *Bench) runs(section string) bool {
+func (b *BenchmarkRun) runs(section string) bool {
 	return len(b.Only) == 0 || slices.Contains(b.Only, section)
 }
 
-func (b *Bench) validate() error {
+func (b *BenchmarkRun) validate() error {
 	if !slices.IsSorted(b.Docs) || len(slices.Compact(slices.Clone(b.Docs))) < len(b.Docs) {
 		return &OptionError{"docs", ": each size must be larger than the one before"}
 	}
@@ -151,7 +154,7 @@ func (b *Bench) validate() error {
 }
 
 // Run runs the sections. It returns an *OptionError for invalid options.
-func (b *Bench) Run(ctx context.Context) (err error) {
+func (b *BenchmarkRun) Run(ctx context.Context) (err error) {
 	if err := b.validate(); err != nil {
 		return err
 	}
@@ -177,7 +180,7 @@ func (b *Bench) Run(ctx context.Context) (err error) {
 }
 
 // finish draws the charts, compares the result with an older one if there is one, and ends the report.
-func (b *Bench) finish() error {
+func (b *BenchmarkRun) finish() error {
 	if b.SVG != "" {
 		if err := drawFigures(b.SVG, b.report.figures); err != nil {
 			return err
@@ -198,7 +201,7 @@ func (b *Bench) finish() error {
 }
 
 // makeFolder creates the working folder and returns a function that removes it.
-func (b *Bench) makeFolder() (remove func() error, err error) {
+func (b *BenchmarkRun) makeFolder() (remove func() error, err error) {
 	if b.Dir == "" {
 		if b.Dir, err = os.MkdirTemp("", "mayfly-bench-"); err != nil {
 			return nil, fmt.Errorf("cannot make a temporary folder: %w", err)
@@ -219,7 +222,7 @@ func (b *Bench) makeFolder() (remove func() error, err error) {
 }
 
 // describe prints the conditions of the run: version, machine, options, and the time of a sync.
-func (b *Bench) describe() error {
+func (b *BenchmarkRun) describe() error {
 	sync, err := b.timeSync()
 	if err != nil {
 		return err
@@ -235,7 +238,7 @@ func (b *Bench) describe() error {
 
 // timeSync returns the median time of syncing 4 KB in the folder. On an in-memory file system it is close to
 // zero, and the figures for durable writes mean little.
-func (b *Bench) timeSync() (time.Duration, error) {
+func (b *BenchmarkRun) timeSync() (time.Duration, error) {
 	f, err := os.CreateTemp(b.Dir, "sync")
 	if err != nil {
 		return 0, err
@@ -257,7 +260,7 @@ func (b *Bench) timeSync() (time.Duration, error) {
 }
 
 // path returns the path of a new folder in the working folder.
-func (b *Bench) path(name string) string { return filepath.Join(b.Dir, name) }
+func (b *BenchmarkRun) path(name string) string { return filepath.Join(b.Dir, name) }
 
 // drop removes folders that are no longer needed. It ignores errors, since the working folder is removed at
 // the end.

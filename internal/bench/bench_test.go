@@ -51,8 +51,8 @@ func TestBenchDocument(t *testing.T) {
 // hold the same keys and values, except for those that the engine writes for itself.
 func TestReplay(t *testing.T) {
 	var rec *recordingEngine
-	b := &Bench{clock: ttl.NewManual(time.Unix(1_800_000_000, 0)), progress: &progress.Bar{}}
-	db, c, err := b.open(t.Context(), openOptions{engine: pebble.Options{Memory: true},
+	b := &BenchmarkRun{clock: ttl.NewManual(time.Unix(1_800_000_000, 0)), progress: &progress.Bar{}}
+	db, c, err := b.open(t.Context(), storeOpenOptions{engine: pebble.Options{Memory: true},
 		store: store.Options{ManualReaper: true}, wrap: func(e *pebble.Engine) engine.Engine {
 			rec = &recordingEngine{Engine: e}
 			return rec
@@ -188,7 +188,7 @@ func TestBenchNumbers(t *testing.T) {
 }
 
 func TestRatiosAndBudgets(t *testing.T) {
-	d := workSliceTimes{mayfly: []float64{2, 4, 10}, baseline: []float64{1, 1, 5}}
+	d := baselineComparisonTimes{mayfly: []float64{2, 4, 10}, baseline: []float64{1, 1, 5}}
 	f := d.speed("x", ratioAtLeast(0.5))
 	if f.Value != 4 || *f.Against != 1 || *f.Ratio != 0.5 || !f.Budget.holds(&f) {
 		t.Errorf("speed %+v, against %v, ratio %v", f, *f.Against, *f.Ratio)
@@ -207,7 +207,7 @@ func TestRatiosAndBudgets(t *testing.T) {
 func TestBenchEpochs(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	for _, docs := range []int{minBenchDocs, 12_345, 1_000_000} {
-		b := &Bench{Options: Options{Docs: []int{docs}}, clock: ttl.NewManual(now)}
+		b := &BenchmarkRun{Options: Options{Docs: []int{docs}}, clock: ttl.NewManual(now)}
 		from, epochs := 0, b.epochs()
 		for i, e := range epochs {
 			if e.from != from || e.to <= e.from || i > 0 && e.at.Sub(epochs[i-1].at) != epochGap {

@@ -44,7 +44,7 @@ func (e *RegressionError) Error() string {
 }
 
 // readResult reads a result that --json has printed.
-func readResult(file string) (r Result, err error) {
+func readResult(file string) (r RunResult, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return r, &OptionError{"compare", ": " + err.Error()}

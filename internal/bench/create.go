@@ -14,7 +14,7 @@ import (
 )
 
 // measureCreates compares durable creates with durable batches of the same keys and bytes in bare Pebble.
-func (b *Bench) measureCreates(ctx context.Context) (err error) {
+func (b *BenchmarkRun) measureCreates(ctx context.Context) (err error) {
 	b.report.begin("create",
 		"durable creates; against durable batches of the same keys and bytes by as many goroutines", "raw batches")
 	var keys float64
@@ -37,13 +37,13 @@ func (b *Bench) measureCreates(ctx context.Context) (err error) {
 
 // measureCreate measures one row of measureCreates: creates by this number of concurrent writers, in a
 // container with this number of partition ranges. It returns the number of keys that a create writes.
-func (b *Bench) measureCreate(ctx context.Context, writers, ranges int,
+func (b *BenchmarkRun) measureCreate(ctx context.Context, writers, ranges int,
 	limit *measurementThreshold) (keys float64,
 	err error) {
 	dir, bareDir := b.path("create"), b.path("create-raw")
 	defer drop(dir, bareDir)
 	so := store.Options{Ranges: ranges}
-	db, c, err := b.open(ctx, openOptions{engine: pebble.Options{Dir: dir}, store: so})
+	db, c, err := b.open(ctx, storeOpenOptions{engine: pebble.Options{Dir: dir}, store: so})
 	if err != nil {
 		return 0, err
 	}
@@ -57,7 +57,7 @@ func (b *Bench) measureCreate(ctx context.Context, writers, ranges int,
 	// A second store, in memory, records what a store writes for a document, so that the measured store has
 	// no other work.
 	var rec *recordingEngine
-	twin, copied, err := b.open(ctx, openOptions{
+	twin, copied, err := b.open(ctx, storeOpenOptions{
 		engine: pebble.Options{Memory: true}, store: so,
 		wrap: func(e *pebble.Engine) engine.Engine {
 			rec = &recordingEngine{Engine: e}
@@ -70,8 +70,9 @@ func (b *Bench) measureCreate(ctx context.Context, writers, ranges int,
 	defer closing(twin, &err)
 	rec.take()
 
-	p := &createComparison{b: b, writers: writers, size: 8 * writers, store: c, bare: bare, twin: copied,
-		rec: rec}
+	p := &documentCreateComparison{b: b, writers: writers, size: 8 * writers, store: c, bare: bare,
+		twin: copied,
+		rec:  rec}
 	d, err := b.compare(ctx, fmt.Sprintf("creating: %d writers", writers),
 		func() (int, time.Duration, error) { return p.runMayfly(ctx) },
 		func() (int, time.Duration, error) { return p.runBaseline(ctx) })
@@ -89,10 +90,10 @@ func (b *Bench) measureCreate(ctx context.Context, writers, ranges int,
 	return float64(keysOf(p.txns)) / float64(len(p.txns)), nil
 }
 
-// createComparison is the state of one comparison of creates in Mayfly with writes of the same keys in bare
-// Pebble.
-type createComparison struct {
-	b           *Bench
+// documentCreateComparison is the state of one comparison of creates in Mayfly with writes of the same keys
+// in bare Pebble.
+type documentCreateComparison struct {
+	b           *BenchmarkRun
 	writers     int
 	store, twin *store.Container
 	bare        *raw.DB
@@ -105,7 +106,7 @@ type createComparison struct {
 
 // runMayfly creates the documents of one slice, a short part of the measurement, and returns their number and
 // the time that the creates took. From that time it computes the number of documents of the next slice.
-func (p *createComparison) runMayfly(ctx context.Context) (int, time.Duration, error) {
+func (p *documentCreateComparison) runMayfly(ctx context.Context) (int, time.Duration, error) {
 	from, n := p.next, p.size
 	docs := make([]document, n)
 	bodies := make([][]byte, n)
@@ -132,7 +133,7 @@ func (p *createComparison) runMayfly(ctx context.Context) (int, time.Duration, e
 }
 
 // runBaseline writes the same keys and values to bare Pebble as runMayfly has written.
-func (p *createComparison) runBaseline(ctx context.Context) (int, time.Duration, error) {
+func (p *documentCreateComparison) runBaseline(ctx context.Context) (int, time.Duration, error) {
 	began := p.b.clock.Now()
 	err := workers(ctx, p.writers, 0, len(p.txns),
 		func(i int) error { return replay(p.bare, p.txns[i], raw.Sync) })

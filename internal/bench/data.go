@@ -40,14 +40,14 @@ const (
 )
 
 // data returns the data set of expiring documents that several sections share. The first call creates it.
-func (b *Bench) data(ctx context.Context) (*expiringDataset, error) {
+func (b *BenchmarkRun) data(ctx context.Context) (*expiringDataset, error) {
 	if b.shared != nil {
 		return b.shared, nil
 	}
 	d := &expiringDataset{dir: b.path("data"), epochs: b.epochs()}
 	d.end = d.epochs[len(d.epochs)-1].at.Add(epochGap)
 	clock := ttl.NewManual(d.epochs[0].at)
-	db, c, err := b.open(ctx, openOptions{engine: pebble.Options{Dir: d.dir},
+	db, c, err := b.open(ctx, storeOpenOptions{engine: pebble.Options{Dir: d.dir},
 		store: store.Options{Clock: clock, ManualReaper: true}})
 	if err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func (b *Bench) data(ctx context.Context) (*expiringDataset, error) {
 
 // epochs divides the documents into groups; all documents of a group are written, and so expire, in the same
 // second. All write times are in the past, so that the data can be served with the system's clock.
-func (b *Bench) epochs() []sameSecondDocumentRange {
+func (b *BenchmarkRun) epochs() []sameSecondDocumentRange {
 	at := b.clock.Now().Add(-(allEpochs + 1) * epochGap).Truncate(time.Second)
 	size := min(b.docs()/40, maxPurgeSlice)
 	sliced := purgeSlices * size
@@ -95,7 +95,7 @@ func (b *Bench) epochs() []sameSecondDocumentRange {
 }
 
 // copyOf copies the data set for a section that modifies it.
-func (b *Bench) copyOf(d *expiringDataset, name string) (dir string, err error) {
+func (b *BenchmarkRun) copyOf(d *expiringDataset, name string) (dir string, err error) {
 	b.progress.Start("copying the data set", 1)
 	defer b.progress.Stop()
 	dir = b.path(name)

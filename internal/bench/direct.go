@@ -15,7 +15,7 @@ import (
 
 // measureDirect compares the CPU time of a server for point reads in direct mode with that for the same reads
 // over HTTPS.
-func (b *Bench) measureDirect(ctx context.Context) (err error) {
+func (b *BenchmarkRun) measureDirect(ctx context.Context) (err error) {
 	n := min(hotDocs, b.docs())
 	dir := b.path("direct")
 	defer drop(dir)
@@ -52,7 +52,7 @@ func (b *Bench) measureDirect(ctx context.Context) (err error) {
 	if server.counts {
 		b.report.add(d.speed("server CPU (user + system) a request", nil))
 	}
-	against, pairs := median(rates[1]), workSliceTimes{mayfly: rates[0], baseline: rates[1]}
+	against, pairs := median(rates[1]), baselineComparisonTimes{mayfly: rates[0], baseline: rates[1]}
 	ratio := median(pairs.ratios(quotient))
 	b.report.add(Measurement{Name: "requests, client on the same machine", Value: median(rates[0]),
 		Unit: perSecond, Against: &against, Ratio: &ratio, Samples: pairs.ratios(quotient)})

@@ -94,8 +94,8 @@ const (
 	benchContainer = "docs"
 )
 
-// openOptions has the options with which a store is opened.
-type openOptions struct {
+// storeOpenOptions has the options with which a store is opened.
+type storeOpenOptions struct {
 	engine pebble.Options
 	store  store.Options
 	wrap   func(*pebble.Engine) engine.Engine // nil: the engine is used unchanged
@@ -103,7 +103,8 @@ type openOptions struct {
 }
 
 // open opens a store and its container, and creates both if they do not exist.
-func (b *Bench) open(ctx context.Context, o openOptions) (db *store.DB, c *store.Container, err error) {
+func (b *BenchmarkRun) open(ctx context.Context, o storeOpenOptions) (db *store.DB, c *store.Container,
+	err error) {
 	if o.store.Clock == nil {
 		o.store.Clock = b.clock
 	}
@@ -149,7 +150,7 @@ func benchSpec() definition.ContainerSpec {
 }
 
 // load stores the documents [from, to).
-func (b *Bench) load(ctx context.Context, c *store.Container, from, to int) error {
+func (b *BenchmarkRun) load(ctx context.Context, c *store.Container, from, to int) error {
 	return workers(ctx, benchLoaders, from, to, func(i int) error {
 		b.progress.Step(1)
 		return newDocument(i).create(ctx, c)

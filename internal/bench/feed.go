@@ -21,14 +21,14 @@ const (
 
 // measureFeed compares readers that each read a whole change feed with as many scans of the same values in
 // bare Pebble.
-func (b *Bench) measureFeed(ctx context.Context) (err error) {
+func (b *BenchmarkRun) measureFeed(ctx context.Context) (err error) {
 	n := min(feedDocs, b.docs())
 	dir, copied := b.path("feed"), b.path("feed-raw")
 	defer drop(dir, copied)
 	if err := b.makeReadData(ctx, n, dir, copied); err != nil {
 		return err
 	}
-	db, c, err := b.open(ctx, openOptions{engine: pebble.Options{Dir: dir, CacheBytes: readCache}})
+	db, c, err := b.open(ctx, storeOpenOptions{engine: pebble.Options{Dir: dir, CacheBytes: readCache}})
 	if err != nil {
 		return err
 	}
@@ -61,12 +61,12 @@ func (b *Bench) measureFeed(ctx context.Context) (err error) {
 // against scans of bare Pebble. In each slice of the measurement both read as many documents as fit into
 // its time.
 type feedFanOutComparison struct {
-	b    *Bench
+	b    *BenchmarkRun
 	read func(most int) (int, error)
 	most int // documents that each reader reads
 }
 
-func (b *Bench) newFanOut(n int, read func(most int) (int, error)) (*feedFanOutComparison, error) {
+func (b *BenchmarkRun) newFanOut(n int, read func(most int) (int, error)) (*feedFanOutComparison, error) {
 	got, err := read(n) // this read also fills the caches
 	if err == nil && got != n {
 		err = fmt.Errorf("%d of %d documents were read", got, n)
@@ -74,7 +74,7 @@ func (b *Bench) newFanOut(n int, read func(most int) (int, error)) (*feedFanOutC
 	return &feedFanOutComparison{b, read, n}, err
 }
 
-func (f *feedFanOutComparison) slice(ctx context.Context) workSliceFunc {
+func (f *feedFanOutComparison) slice(ctx context.Context) comparisonWorkSliceFunc {
 	return func() (int, time.Duration, error) {
 		var ops atomic.Int64
 		began := f.b.clock.Now()

@@ -27,7 +27,7 @@ const httpConns = 16
 // measureHTTP compares the CPU time of a server for a point read over HTTP with that of a handler that only
 // sends the same bytes. Both run in separate processes and count their own time, so that the client's time
 // is not included.
-func (b *Bench) measureHTTP(ctx context.Context) (err error) {
+func (b *BenchmarkRun) measureHTTP(ctx context.Context) (err error) {
 	n := min(hotDocs, b.docs())
 	dir, answer := b.path("http"), b.path("answer.json")
 	defer drop(dir, answer)
@@ -72,7 +72,7 @@ func (b *Bench) measureHTTP(ctx context.Context) (err error) {
 	} else {
 		b.report.note("server CPU a request: not measured on this system")
 	}
-	against, pairs := median(rates[1]), workSliceTimes{mayfly: rates[0], baseline: rates[1]}
+	against, pairs := median(rates[1]), baselineComparisonTimes{mayfly: rates[0], baseline: rates[1]}
 	ratio := median(rates[0]) / against
 	b.report.add(Measurement{Name: "requests, client on the same machine", Value: median(rates[0]),
 		Unit: perSecond, Against: &against, Ratio: &ratio, Samples: pairs.ratios(quotient)})
@@ -80,8 +80,8 @@ func (b *Bench) measureHTTP(ctx context.Context) (err error) {
 }
 
 // makeHTTPData creates a store of n documents and returns a request for each of them.
-func (b *Bench) makeHTTPData(ctx context.Context, n int, dir string) (requests [][]byte, err error) {
-	db, c, err := b.open(ctx, openOptions{engine: pebble.Options{Dir: dir}})
+func (b *BenchmarkRun) makeHTTPData(ctx context.Context, n int, dir string) (requests [][]byte, err error) {
+	db, c, err := b.open(ctx, storeOpenOptions{engine: pebble.Options{Dir: dir}})
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (b *Bench) makeHTTPData(ctx context.Context, n int, dir string) (requests [
 
 // signedRead returns the bytes of a signed request for a document, with the headers that SDKs send. The
 // signature is valid for a quarter of an hour.
-func (b *Bench) signedRead(d document) ([]byte, error) {
+func (b *BenchmarkRun) signedRead(d document) ([]byte, error) {
 	key, err := base64.StdEncoding.DecodeString(httpapi.EmulatorKey)
 	if err != nil {
 		return nil, err
@@ -166,9 +166,10 @@ func (s *benchServer) connect(requests [][]byte) error {
 	return nil
 }
 
-// loaded returns a workSliceFunc of requests over all connections. It measures the server's own CPU time if
-// the system reports it, otherwise elapsed time; it appends the number of requests per second to rates.
-func (s *benchServer) loaded(ctx context.Context, b *Bench, rates *[]float64) workSliceFunc {
+// loaded returns a comparisonWorkSliceFunc of requests over all connections. It measures the server's own CPU
+// time if the system reports it, otherwise elapsed time; it appends the number of requests per second to
+// rates.
+func (s *benchServer) loaded(ctx context.Context, b *BenchmarkRun, rates *[]float64) comparisonWorkSliceFunc {
 	return func() (ops int, took time.Duration, err error) {
 		before, err := s.cpu()
 		if err != nil {
@@ -221,7 +222,7 @@ func (w *rawHTTPConn) ask() error {
 
 // run reads one document after the other until the current slice of the measurement, which started at began,
 // is over. It returns the number of reads.
-func (w *rawHTTPConn) run(b *Bench, began time.Time) (n int, err error) {
+func (w *rawHTTPConn) run(b *BenchmarkRun, began time.Time) (n int, err error) {
 	const between = 16 // requests between two readings of the clock
 	for {
 		for range between {

@@ -22,10 +22,10 @@ const importBatch = store.MaxBatchOperations
 
 // measureImports compares `mayfly import` into a running server, both in separate processes, with durable
 // batches of the same keys and bytes in bare Pebble. Each slice of the measurement imports one file.
-func (b *Bench) measureImports(ctx context.Context) (err error) {
+func (b *BenchmarkRun) measureImports(ctx context.Context) (err error) {
 	dir, bareDir, file := b.path("import"), b.path("import-raw"), b.path("import.ndjson")
 	defer drop(dir, bareDir, file)
-	db, _, err := b.open(ctx, openOptions{engine: pebble.Options{Dir: dir}})
+	db, _, err := b.open(ctx, storeOpenOptions{engine: pebble.Options{Dir: dir}})
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (b *Bench) measureImports(ctx context.Context) (err error) {
 
 // importComparison compares the command `mayfly import` with writes of the same documents to bare Pebble.
 type importComparison struct {
-	b      *Bench
+	b      *BenchmarkRun
 	server *benchServer
 	bare   *raw.DB
 	file   string
@@ -124,7 +124,7 @@ func (p *importComparison) write(from, to int) error {
 // runMayfly has imported. It gets them from a second store, in memory, some documents at a time.
 func (p *importComparison) runBaseline(ctx context.Context) (n int, took time.Duration, err error) {
 	var rec *recordingEngine
-	twin, c, err := p.b.open(ctx, openOptions{
+	twin, c, err := p.b.open(ctx, storeOpenOptions{
 		engine: pebble.Options{Memory: true},
 		wrap: func(e *pebble.Engine) engine.Engine {
 			rec = &recordingEngine{Engine: e}

@@ -21,7 +21,7 @@ const purgeTTL = 10_000 * time.Second
 // measurePurge compares purging with deletes of the same keys in bare Pebble, on copies of the same
 // folder. A slice of the measurement purges the documents that were written in one second. Then
 // measurePurge lets all documents expire within a minute.
-func (b *Bench) measurePurge(ctx context.Context) error {
+func (b *BenchmarkRun) measurePurge(ctx context.Context) error {
 	d, err := b.data(ctx)
 	if err != nil {
 		return err
@@ -50,8 +50,8 @@ func (b *Bench) measurePurge(ctx context.Context) error {
 // openExpiring opens a copy of the data set with a clock that is stopped at the given time, and sets a
 // default time to live. When the clock is moved, the documents expire in groups, each written in one
 // second: see sweepEpoch.
-func (b *Bench) openExpiring(ctx context.Context, at time.Time,
-	o openOptions) (*store.DB, *store.Container, *ttl.VirtualClock, error) {
+func (b *BenchmarkRun) openExpiring(ctx context.Context, at time.Time,
+	o storeOpenOptions) (*store.DB, *store.Container, *ttl.VirtualClock, error) {
 	clock := ttl.NewManual(at)
 	o.store.Clock = clock
 	db, c, err := b.open(ctx, o)
@@ -72,7 +72,7 @@ func (b *Bench) openExpiring(ctx context.Context, at time.Time,
 
 // sweepEpoch moves the clock so that the documents e, which were all written in the same second, expire,
 // and purges them.
-func (b *Bench) sweepEpoch(ctx context.Context, db *store.DB, clock *ttl.VirtualClock,
+func (b *BenchmarkRun) sweepEpoch(ctx context.Context, db *store.DB, clock *ttl.VirtualClock,
 	e sameSecondDocumentRange) (n int,
 	took time.Duration, err error) {
 	clock.Set(e.at.Add(purgeTTL))
@@ -87,14 +87,14 @@ func (b *Bench) sweepEpoch(ctx context.Context, db *store.DB, clock *ttl.Virtual
 
 // recordPurges purges documents that expire one group (epoch) after the other, in a copy of the data set.
 // It returns for each purge the batches that Mayfly writes, which are then replayed in bare Pebble.
-func (b *Bench) recordPurges(ctx context.Context, d *expiringDataset) (purges [][][]byte, err error) {
+func (b *BenchmarkRun) recordPurges(ctx context.Context, d *expiringDataset) (purges [][][]byte, err error) {
 	dir, err := b.copyOf(d, "purge-twin")
 	if err != nil {
 		return nil, err
 	}
 	defer drop(dir)
 	var rec *recordingEngine
-	db, _, clock, err := b.openExpiring(ctx, d.end, openOptions{
+	db, _, clock, err := b.openExpiring(ctx, d.end, storeOpenOptions{
 		engine: pebble.Options{Dir: dir}, store: store.Options{ManualReaper: true},
 		wrap: func(e *pebble.Engine) engine.Engine {
 			rec = &recordingEngine{Engine: e}
@@ -117,10 +117,10 @@ func (b *Bench) recordPurges(ctx context.Context, d *expiringDataset) (purges []
 	return purges, nil
 }
 
-func (b *Bench) comparePurges(ctx context.Context, d *expiringDataset, dir, bareDir string,
+func (b *BenchmarkRun) comparePurges(ctx context.Context, d *expiringDataset, dir, bareDir string,
 	purges [][][]byte) (err error) {
 	db, _, clock, err := b.openExpiring(ctx, d.end,
-		openOptions{engine: pebble.Options{Dir: dir}, store: store.Options{ManualReaper: true}})
+		storeOpenOptions{engine: pebble.Options{Dir: dir}, store: store.Options{ManualReaper: true}})
 	if err != nil {
 		return err
 	}

@@ -137,8 +137,9 @@ func querySpec() definition.ContainerSpec {
 	spec := benchSpec()
 	spec.ID = "queries"
 	spec.Indexing = index.Policy{
-		Included: []index.PathSpec{{Path: "/*"}},
-		Excluded: []index.PathSpec{{Path: "/weight/?"}, {Path: "/nothing/?"}, {Path: "/note/?"}},
+		Included: []index.IncludedOrExcludedPath{{Path: "/*"}},
+		Excluded: []index.IncludedOrExcludedPath{{Path: "/weight/?"}, {Path: "/nothing/?"},
+			{Path: "/note/?"}},
 		Composite: [][]index.CompositePathSpec{{{Path: "/status"}, {Path: "/n"}},
 			{{Path: "/cat"}, {Path: "/ts"}}},
 	}
@@ -146,7 +147,7 @@ func querySpec() definition.ContainerSpec {
 }
 
 // queryContainer opens a store and its container, and creates both if they do not exist.
-func (b *Bench) queryContainer(ctx context.Context, o openOptions,
+func (b *BenchmarkRun) queryContainer(ctx context.Context, o storeOpenOptions,
 	spec definition.ContainerSpec) (db *store.DB,
 	c *store.Container, err error) {
 	db, _, err = b.open(ctx, o)
@@ -169,8 +170,8 @@ func (b *Bench) queryContainer(ctx context.Context, o openOptions,
 const queryLoaders = 4
 
 // makeQuerySet creates a compacted store of a set of documents.
-func (b *Bench) makeQuerySet(ctx context.Context, s queryStore) error {
-	db, c, err := b.queryContainer(ctx, openOptions{engine: pebble.Options{Dir: s.dir}}, s.spec)
+func (b *BenchmarkRun) makeQuerySet(ctx context.Context, s queryBenchmarkDataSet) error {
+	db, c, err := b.queryContainer(ctx, storeOpenOptions{engine: pebble.Options{Dir: s.dir}}, s.spec)
 	if err != nil {
 		return err
 	}
@@ -190,7 +191,7 @@ func (b *Bench) makeQuerySet(ctx context.Context, s queryStore) error {
 }
 
 // load stores the documents [from, to) in one batch.
-func (s queryStore) load(ctx context.Context, c *store.Container, from, to int) error {
+func (s queryBenchmarkDataSet) load(ctx context.Context, c *store.Container, from, to int) error {
 	var ops []store.ItemOperation
 	for i := from; i < to; i++ {
 		body := s.text(i)
@@ -210,8 +211,8 @@ func (s queryStore) load(ctx context.Context, c *store.Container, from, to int) 
 }
 
 // parameter is a named value of a query.
-func parameter(name string, v jsondoc.Value) store.Parameter {
-	return store.Parameter{Name: name, Value: v}
+func parameter(name string, v jsondoc.Value) store.QueryParameter {
+	return store.QueryParameter{Name: name, Value: v}
 }
 
 func number(n int) jsondoc.Value { return jsondoc.NumberValue(float64(n)) }

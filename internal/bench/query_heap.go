@@ -24,10 +24,10 @@ const heapPages = 3
 
 // measureHeap measures how much memory is in use during paged queries that read all documents: one that sorts
 // without an index, and one with many groups.
-func (b *Bench) measureHeap(ctx context.Context, sets []queryStore) (err error) {
+func (b *BenchmarkRun) measureHeap(ctx context.Context, sets []queryBenchmarkDataSet) (err error) {
 	set := sets[len(sets)-1]
 	db, c, err := b.queryContainer(ctx,
-		openOptions{engine: pebble.Options{Dir: set.dir, CacheBytes: heapCache},
+		storeOpenOptions{engine: pebble.Options{Dir: set.dir, CacheBytes: heapCache},
 			store: store.Options{Lenient: true}}, querySpec())
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func readPages(ctx context.Context, c *store.Container, text string, pages int) 
 // held is the value that was not exceeded for nine tenths of the time of work; before is the value before
 // work. A collection counts memory allocated while it runs as in use, which on a busy machine is sometimes
 // a lot; so the maximum would be too high.
-func (b *Bench) heapWithin(ctx context.Context, work func() error) (held, before uint64, err error) {
+func (b *BenchmarkRun) heapWithin(ctx context.Context, work func() error) (held, before uint64, err error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(10))
 	runtime.GC()
 	before = liveHeap()

@@ -30,7 +30,8 @@ func scans() []fullScanQuery {
 
 // stretch returns the function for one slice of the measurement: it repeats the scan until the time of a
 // slice is over. It counts each of the docs documents of a scan as an operation.
-func (q fullScanQuery) stretch(ctx context.Context, b *Bench, c *store.Container, docs int) workSliceFunc {
+func (q fullScanQuery) stretch(ctx context.Context, b *BenchmarkRun, c *store.Container,
+	docs int) comparisonWorkSliceFunc {
 	return func() (ops int, took time.Duration, err error) {
 		began := b.clock.Now()
 		for took < b.sliceTime() {
@@ -46,7 +47,7 @@ func (q fullScanQuery) stretch(ctx context.Context, b *Bench, c *store.Container
 
 // measureScans compares filtered scans with an iteration over the same bytes in bare Pebble. It uses the
 // smallest set, which fits in the cache.
-func (b *Bench) measureScans(ctx context.Context, sets []queryStore) (err error) {
+func (b *BenchmarkRun) measureScans(ctx context.Context, sets []queryBenchmarkDataSet) (err error) {
 	set := sets[0]
 	copied := b.path("query-raw")
 	defer drop(copied)
@@ -63,7 +64,7 @@ func (b *Bench) measureScans(ctx context.Context, sets []queryStore) (err error)
 		return err
 	}
 	db, c, err := b.queryContainer(ctx,
-		openOptions{engine: pebble.Options{Dir: set.dir, CacheBytes: queryCache}},
+		storeOpenOptions{engine: pebble.Options{Dir: set.dir, CacheBytes: queryCache}},
 		querySpec())
 	if err != nil {
 		return err
@@ -140,7 +141,7 @@ func (s *pebbleScan) once(touch bool) (n int, err error) {
 	return n, nil
 }
 
-func (s *pebbleScan) stretch(b *Bench, touch bool) workSliceFunc {
+func (s *pebbleScan) stretch(b *BenchmarkRun, touch bool) comparisonWorkSliceFunc {
 	return func() (ops int, took time.Duration, err error) {
 		began := b.clock.Now()
 		for took < b.sliceTime() {

@@ -94,8 +94,8 @@ func searchSpec() definition.ContainerSpec {
 	spec.FullText = &definition.FullTextPolicy{DefaultLanguage: "en-US",
 		Paths: []definition.FullTextPath{{Path: "/text"}}}
 	spec.Indexing = index.Policy{
-		Included: []index.PathSpec{{Path: "/n/?"}},
-		Excluded: []index.PathSpec{{Path: "/*"}},
+		Included: []index.IncludedOrExcludedPath{{Path: "/n/?"}},
+		Excluded: []index.IncludedOrExcludedPath{{Path: "/*"}},
 		Spatial:  []index.SpatialPath{{Path: "/at/?", Types: []string{"Point"}}},
 		FullText: []index.FullTextPath{{Path: "/text"}},
 	}
@@ -112,25 +112,25 @@ func searchSpec() definition.ContainerSpec {
 
 // target returns the parameter @t of the k-th run of a query: a vector near the center of the k-th
 // cluster.
-func target(_ valueDistribution, k int) []store.Parameter {
+func target(_ valueDistribution, k int) []store.QueryParameter {
 	r := rand.New(rand.NewPCG(uint64(k), 5))
-	return []store.Parameter{parameter("@t", jsondoc.Of(vectorText(r, k%clusters)))}
+	return []store.QueryParameter{parameter("@t", jsondoc.Of(vectorText(r, k%clusters)))}
 }
 
 // hereParam returns the parameter @here of the k-th run of a query: a GeoJSON point at the location of a
 // group of documents, another group for each k.
-func hereParam(l valueDistribution, k int) []store.Parameter {
+func hereParam(l valueDistribution, k int) []store.QueryParameter {
 	x, y := l.near(l.askedFew(k))
-	return []store.Parameter{parameter("@here",
+	return []store.QueryParameter{parameter("@here",
 		jsondoc.Of(fmt.Appendf(nil, `{"type":"Point","coordinates":[%.6f,%.6f]}`, x, y)))}
 }
 
 // aroundParam returns the parameter @around of the k-th run of a query: a square around the location of a
 // group of documents, another group for each k.
-func aroundParam(l valueDistribution, k int) []store.Parameter {
+func aroundParam(l valueDistribution, k int) []store.QueryParameter {
 	const d = 0.02
 	x, y := l.near(l.askedFew(k))
-	return []store.Parameter{parameter("@around", jsondoc.Of(fmt.Appendf(nil,
+	return []store.QueryParameter{parameter("@around", jsondoc.Of(fmt.Appendf(nil,
 		`{"type":"Polygon","coordinates":[[[%.6f,%.6f],[%.6f,%.6f],[%.6f,%.6f],[%.6f,%.6f],[%.6f,%.6f]]]}`,
 		x-d, y-d, x+d, y-d, x+d, y+d, x-d, y+d, x-d, y-d)))}
 }

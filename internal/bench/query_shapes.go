@@ -24,7 +24,7 @@ type queryShape struct {
 
 // queryParametersFunc returns the parameters for the k-th run of a query, which differ from run to run so
 // that a query does not read the same documents each time.
-type queryParametersFunc func(l valueDistribution, k int) []store.Parameter
+type queryParametersFunc func(l valueDistribution, k int) []store.QueryParameter
 
 // served returns the limit for queries that use an index and whose result has the same size in any set: on
 // the largest set they may take at most 1.5 times the CPU time of the smallest.
@@ -33,27 +33,28 @@ func served() *measurementThreshold { return ratioAtMost(1.5) }
 // last returns a function that sets @from to the number of documents minus count, so that c.n >= @from is
 // true for count documents, in a set of any size.
 func last(count int) queryParametersFunc {
-	return func(l valueDistribution, _ int) []store.Parameter {
-		return []store.Parameter{parameter("@from", number(l.docs-count))}
+	return func(l valueDistribution, _ int) []store.QueryParameter {
+		return []store.QueryParameter{parameter("@from", number(l.docs-count))}
 	}
 }
 
 // one returns a function that makes the parameter @v for the k-th run of a query: the text format with the
 // number of a small group of documents in it. The group changes from run to run.
 func one(format string) queryParametersFunc {
-	return func(l valueDistribution, k int) []store.Parameter {
-		return []store.Parameter{parameter("@v", jsondoc.StringValue(fmt.Sprintf(format, l.askedFew(k))))}
+	return func(l valueDistribution, k int) []store.QueryParameter {
+		return []store.QueryParameter{parameter("@v",
+			jsondoc.StringValue(fmt.Sprintf(format, l.askedFew(k))))}
 	}
 }
 
 // cat returns the parameter @cat of the k-th run: one of the hundred values of the property cat.
-func cat(_ valueDistribution, k int) []store.Parameter {
-	return []store.Parameter{parameter("@cat", jsondoc.StringValue(fmt.Sprintf("cat-%02d", k*7%100)))}
+func cat(_ valueDistribution, k int) []store.QueryParameter {
+	return []store.QueryParameter{parameter("@cat", jsondoc.StringValue(fmt.Sprintf("cat-%02d", k*7%100)))}
 }
 
 // all returns a function that returns the parameters of all functions in list together.
 func all(list ...queryParametersFunc) queryParametersFunc {
-	return func(l valueDistribution, k int) (joined []store.Parameter) {
+	return func(l valueDistribution, k int) (joined []store.QueryParameter) {
 		for _, v := range list {
 			joined = append(joined, v(l, k)...)
 		}
@@ -80,7 +81,7 @@ func inIDs(count int) queryShape {
 	}
 	return queryShape{name: fmt.Sprintf("IN %d ids", count), growth: served(),
 		text: `SELECT c.id FROM c WHERE c.id IN (` + strings.Join(names, ", ") + `)`,
-		with: func(l valueDistribution, k int) (list []store.Parameter) {
+		with: func(l valueDistribution, k int) (list []store.QueryParameter) {
 			for j, id := range spread(l, k, count) {
 				list = append(list, parameter(name(j), id))
 			}
@@ -89,12 +90,12 @@ func inIDs(count int) queryShape {
 }
 
 // ids returns the parameter @ids of the k-th run: an array of the ids of 100 documents.
-func ids(l valueDistribution, k int) []store.Parameter {
+func ids(l valueDistribution, k int) []store.QueryParameter {
 	var list []string
 	for _, id := range spread(l, k, 100) {
 		list = append(list, strconv.Quote(id.Str()))
 	}
-	return []store.Parameter{parameter("@ids", jsondoc.Of([]byte("["+strings.Join(list, ",")+"]")))}
+	return []store.QueryParameter{parameter("@ids", jsondoc.Of([]byte("["+strings.Join(list, ",")+"]")))}
 }
 
 // shapes returns the queries that the benchmark measures over sets of generated documents.
@@ -109,8 +110,9 @@ func shapes() (list []queryShape) {
 func pointShapes() []queryShape {
 	return []queryShape{
 		{name: "id =", text: `SELECT * FROM c WHERE c.id = @id`, growth: served(),
-			with: func(l valueDistribution, k int) []store.Parameter {
-				return []store.Parameter{parameter("@id", jsondoc.StringValue(newDocument(l.asked(k)).id))}
+			with: func(l valueDistribution, k int) []store.QueryParameter {
+				return []store.QueryParameter{parameter("@id",
+					jsondoc.StringValue(newDocument(l.asked(k)).id))}
 			}},
 		{name: "= (100)", text: `SELECT c.id, c.name FROM c WHERE c.address.city = @v`,
 			with: one("city%06d"), growth: served()},
@@ -209,7 +211,7 @@ func orderShapes() []queryShape {
 // skip returns a function that returns the parameter @skip: the given percentage of the number of
 // documents, which the query skips by OFFSET.
 func skip(percent int) queryParametersFunc {
-	return func(l valueDistribution, _ int) []store.Parameter {
-		return []store.Parameter{parameter("@skip", number(l.docs*percent/100))}
+	return func(l valueDistribution, _ int) []store.QueryParameter {
+		return []store.QueryParameter{parameter("@skip", number(l.docs*percent/100))}
 	}
 }

@@ -30,7 +30,7 @@ func TestValidateQueries(t *testing.T) {
 		{[]int{10_000, 1 << 40}, "", false},
 		{nil, "GROUP(", false},
 	} {
-		b := &Bench{Options: Options{Docs: c.docs, Shapes: c.shapes, Seconds: 1}}
+		b := &BenchmarkRun{Options: Options{Docs: c.docs, Shapes: c.shapes, Seconds: 1}}
 		if err := b.validate(); (err == nil) != c.ok {
 			t.Errorf("%v, %q: %v", c.docs, c.shapes, err)
 		}
@@ -120,14 +120,16 @@ func TestSearchDocuments(t *testing.T) {
 func TestQueryShapes(t *testing.T) {
 	l := valueDistribution{1000}
 	for _, c := range []struct {
-		set    queryStore
+		set    queryBenchmarkDataSet
 		shapes []queryShape
 	}{
-		{queryStore{valueDistribution: l, spec: querySpec(), text: l.json}, shapes()},
-		{queryStore{valueDistribution: l, spec: searchSpec(), text: l.searchedJSON}, searchShapes()},
+		{queryBenchmarkDataSet{valueDistribution: l, spec: querySpec(), text: l.json}, shapes()},
+		{queryBenchmarkDataSet{valueDistribution: l, spec: searchSpec(), text: l.searchedJSON},
+			searchShapes()},
 	} {
-		b := &Bench{Options: Options{Seconds: 1}, clock: ttl.SystemClock{}, progress: &progress.Bar{}}
-		db, container, err := b.queryContainer(t.Context(), openOptions{engine: pebble.Options{Memory: true}},
+		b := &BenchmarkRun{Options: Options{Seconds: 1}, clock: ttl.SystemClock{}, progress: &progress.Bar{}}
+		db, container, err := b.queryContainer(t.Context(),
+			storeOpenOptions{engine: pebble.Options{Memory: true}},
 			c.set.spec)
 		if err != nil {
 			t.Fatal(err)
@@ -162,7 +164,7 @@ func TestQueryShapes(t *testing.T) {
 func TestRunInterleaved(t *testing.T) {
 	sides := []*repeatedQuery{{cpu: []float64{1, 2, 3}}, {cpu: []float64{8, 4, 6}}}
 	for i, a := range sides {
-		a.b = &Bench{Options: Options{Seconds: 1}, clock: ttl.SystemClock{}}
+		a.b = &BenchmarkRun{Options: Options{Seconds: 1}, clock: ttl.SystemClock{}}
 		a.spent, a.docs, a.queryShape.name, a.growth = 1e9, i, "x", served()
 	}
 	found, err := runInterleaved(t.Context(), sides)

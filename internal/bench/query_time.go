@@ -50,7 +50,7 @@ const (
 type repeatedQuery struct {
 	queryShape
 	valueDistribution
-	b         *Bench
+	b         *BenchmarkRun
 	c         *store.Container
 	cpu, wall []float64 // of each counted run
 	spent     time.Duration
@@ -59,8 +59,8 @@ type repeatedQuery struct {
 
 // measureShapes measures those queries of a list that the user has selected, each on all sets of documents,
 // one set after the other.
-func (b *Bench) measureShapes(ctx context.Context, what string, list []queryShape,
-	sets []queryStore) (err error) {
+func (b *BenchmarkRun) measureShapes(ctx context.Context, what string, list []queryShape,
+	sets []queryBenchmarkDataSet) (err error) {
 	if list = b.chosen(list); len(list) == 0 {
 		return nil
 	}

@@ -13,18 +13,18 @@ import (
 )
 
 // measureIndexing compares durable creates with the default indexing policy with creates without an index.
-func (b *Bench) measureIndexing(ctx context.Context, _ []queryStore) (err error) {
+func (b *BenchmarkRun) measureIndexing(ctx context.Context, _ []queryBenchmarkDataSet) (err error) {
 	const writers = benchLoaders
 	indexed, bare := benchSpec(), benchSpec()
 	indexed.ID, bare.ID = "indexed", "bare"
 	bare.Indexing = index.Policy{Mode: index.None}
 
-	var sides [2]workSliceFunc
+	var sides [2]comparisonWorkSliceFunc
 	var keys [2]float64
 	for i, spec := range []definition.ContainerSpec{indexed, bare} {
 		dir := b.path("query-" + spec.ID)
 		defer drop(dir)
-		db, c, openErr := b.queryContainer(ctx, openOptions{engine: pebble.Options{Dir: dir}}, spec)
+		db, c, openErr := b.queryContainer(ctx, storeOpenOptions{engine: pebble.Options{Dir: dir}}, spec)
 		if openErr != nil {
 			return openErr
 		}
@@ -48,10 +48,11 @@ func (b *Bench) measureIndexing(ctx context.Context, _ []queryStore) (err error)
 }
 
 // keysOfCreate returns how many keys a create writes, on average.
-func (b *Bench) keysOfCreate(ctx context.Context, spec definition.ContainerSpec) (keys float64, err error) {
+func (b *BenchmarkRun) keysOfCreate(ctx context.Context, spec definition.ContainerSpec) (keys float64,
+	err error) {
 	const docs = 100
 	var rec *recordingEngine
-	db, c, err := b.queryContainer(ctx, openOptions{
+	db, c, err := b.queryContainer(ctx, storeOpenOptions{
 		engine: pebble.Options{Memory: true}, store: store.Options{ManualReaper: true},
 		wrap: func(e *pebble.Engine) engine.Engine {
 			rec = &recordingEngine{Engine: e}
@@ -74,7 +75,7 @@ func (b *Bench) keysOfCreate(ctx context.Context, spec definition.ContainerSpec)
 // indexingPolicyRun is the state of measureIndexing for one of the two indexing policies that it compares:
 // the store in which it creates documents, and the number of documents of the next slice of the measurement.
 type indexingPolicyRun struct {
-	b       *Bench
+	b       *BenchmarkRun
 	c       *store.Container
 	writers int
 	next    int // number of the first document that has not been created

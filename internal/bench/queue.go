@@ -27,7 +27,7 @@ type mayflyQueue struct {
 	from   *queue.Receiver
 }
 
-func (b *Bench) openQueue(ctx context.Context, o openOptions) (s mayflyQueue, err error) {
+func (b *BenchmarkRun) openQueue(ctx context.Context, o storeOpenOptions) (s mayflyQueue, err error) {
 	s.queues = queue.New(queue.Options{})
 	o.queues = s.queues
 	if s.db, _, err = b.open(ctx, o); err != nil {
@@ -54,7 +54,7 @@ func (s *mayflyQueue) pingPong(ctx context.Context, text []byte) error {
 		return err
 	}
 	for _, d := range list {
-		done := queue.Settlement{Outcome: queue.Complete}
+		done := queue.SettlementRequest{Outcome: queue.Complete}
 		if err := s.queues.Settle(ctx, a, d.Token, done, nil); err != nil {
 			return err
 		}
@@ -64,7 +64,7 @@ func (s *mayflyQueue) pingPong(ctx context.Context, text []byte) error {
 
 // measureQueue compares sending, receiving and completing messages with the same durable batches in bare
 // Pebble.
-func (b *Bench) measureQueue(ctx context.Context) error {
+func (b *BenchmarkRun) measureQueue(ctx context.Context) error {
 	b.report.begin("queue", fmt.Sprintf(
 		"messages of %d bytes: send, receive with a lock, complete, each durable; "+
 			"against batches of the same keys", benchDocBytes),
@@ -77,16 +77,16 @@ func (b *Bench) measureQueue(ctx context.Context) error {
 	return nil
 }
 
-func (b *Bench) measurePingPong(ctx context.Context, clients int) (err error) {
+func (b *BenchmarkRun) measurePingPong(ctx context.Context, clients int) (err error) {
 	dir, bareDir := b.path("queue"), b.path("queue-raw")
 	defer drop(dir, bareDir)
-	ours, err := b.openQueue(ctx, openOptions{engine: pebble.Options{Dir: dir}})
+	ours, err := b.openQueue(ctx, storeOpenOptions{engine: pebble.Options{Dir: dir}})
 	if err != nil {
 		return err
 	}
 	defer closing(ours.db, &err)
 	var rec *recordingEngine
-	twin, err := b.openQueue(ctx, openOptions{engine: pebble.Options{Memory: true},
+	twin, err := b.openQueue(ctx, storeOpenOptions{engine: pebble.Options{Memory: true},
 		wrap: func(e *pebble.Engine) engine.Engine {
 			rec = &recordingEngine{Engine: e}
 			return rec
@@ -129,7 +129,7 @@ func (b *Bench) measurePingPong(ctx context.Context, clients int) (err error) {
 // Mayfly with the same durable batches in bare Pebble. In a ping-pong, a message is sent, received and
 // completed.
 type sendReceiveComparison struct {
-	b       *Bench
+	b       *BenchmarkRun
 	clients int
 	size    int // messages of a slice
 	ours    *mayflyQueue

@@ -96,7 +96,7 @@ type recordingEngine struct {
 // Update runs fn as one transaction in scopes, as engine.Engine does, and records the keys that it writes
 // if it commits.
 func (r *recordingEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) ([]engine.ScopePosition, error) {
+	ahead ...[]byte) ([]engine.LSNScopeStatus, error) {
 	var ops *raw.Batch
 	at, err := r.Engine.Update(ctx, scopes, func(t engine.Txn) error {
 		ops = new(raw.Batch)

@@ -25,14 +25,14 @@ const (
 
 // measureReads compares point reads with Gets of the same stored value in bare Pebble, on a copy of the same
 // folder.
-func (b *Bench) measureReads(ctx context.Context) (err error) {
+func (b *BenchmarkRun) measureReads(ctx context.Context) (err error) {
 	n := min(coldDocs, 2*b.docs())
 	dir, copied := b.path("read"), b.path("read-raw")
 	defer drop(dir, copied)
 	if err := b.makeReadData(ctx, n, dir, copied); err != nil {
 		return err
 	}
-	db, c, err := b.open(ctx, openOptions{engine: pebble.Options{Dir: dir, CacheBytes: readCache}})
+	db, c, err := b.open(ctx, storeOpenOptions{engine: pebble.Options{Dir: dir, CacheBytes: readCache}})
 	if err != nil {
 		return err
 	}
@@ -83,8 +83,8 @@ func (b *Bench) measureReads(ctx context.Context) (err error) {
 }
 
 // makeReadData creates a compacted store of n documents, and a copy of it.
-func (b *Bench) makeReadData(ctx context.Context, n int, dir, copied string) (err error) {
-	db, c, err := b.open(ctx, openOptions{engine: pebble.Options{Dir: dir}})
+func (b *BenchmarkRun) makeReadData(ctx context.Context, n int, dir, copied string) (err error) {
+	db, c, err := b.open(ctx, storeOpenOptions{engine: pebble.Options{Dir: dir}})
 	if err != nil {
 		return err
 	}

@@ -18,14 +18,14 @@ import (
 // comparison run once.
 const benchSlices = 10
 
-// workSliceFunc does one slice of the work of a comparison, in Mayfly or in bare Pebble. It returns the
-// number of operations and their total time.
-type workSliceFunc func() (ops int, took time.Duration, err error)
+// comparisonWorkSliceFunc does one slice of the work of a comparison, in Mayfly or in bare Pebble. It returns
+// the number of operations and their total time.
+type comparisonWorkSliceFunc func() (ops int, took time.Duration, err error)
 
-// workSliceTimes holds the results of a measurement that alternates between Mayfly and the baseline (bare
-// Pebble) in short slices: the seconds per operation of both, one value for each slice, and the resources
-// that Mayfly's slices have used in this process.
-type workSliceTimes struct {
+// baselineComparisonTimes holds the results of a measurement that alternates between Mayfly and the baseline
+// (bare Pebble) in short slices: the seconds per operation of both, one value for each slice, and the
+// resources that Mayfly's slices have used in this process.
+type baselineComparisonTimes struct {
 	mayfly, baseline []float64
 	ops              int
 	spent            resourceUsage
@@ -63,7 +63,7 @@ func (u *resourceUsage) add(from, to resourceUsage) {
 }
 
 // costs returns the average cost of one operation in Mayfly, not in bare Pebble.
-func (d workSliceTimes) costs() *OperationCost {
+func (d baselineComparisonTimes) costs() *OperationCost {
 	n := float64(max(d.ops, 1))
 	return &OperationCost{CPU: d.spent.cpu.Seconds() / n, Allocs: float64(d.spent.allocs) / n,
 		AllocBytes: float64(d.spent.bytes) / n, Written: float64(d.spent.written) / n}
@@ -71,12 +71,12 @@ func (d workSliceTimes) costs() *OperationCost {
 
 // compare runs the two sides in alternating slices, so that a disturbance affects both. The first slice of
 // each is an uncounted warm-up.
-func (b *Bench) compare(ctx context.Context, what string,
-	ours, theirs workSliceFunc) (d workSliceTimes, err error) {
+func (b *BenchmarkRun) compare(ctx context.Context, what string,
+	ours, theirs comparisonWorkSliceFunc) (d baselineComparisonTimes, err error) {
 	b.progress.Start(what, benchSlices)
 	for i := range benchSlices + 1 {
 		for _, side := range []struct {
-			run workSliceFunc
+			run comparisonWorkSliceFunc
 			to  *[]float64
 		}{{ours, &d.mayfly}, {theirs, &d.baseline}} {
 			if err := ctx.Err(); err != nil {
@@ -104,7 +104,7 @@ func (b *Bench) compare(ctx context.Context, what string,
 
 // sliceTime returns the intended duration of one slice. A comparison is divided into slices, in which Mayfly
 // and the store that it is compared with run in turn.
-func (b *Bench) sliceTime() time.Duration {
+func (b *BenchmarkRun) sliceTime() time.Duration {
 	return time.Duration(b.Seconds / (2 * benchSlices) * float64(time.Second))
 }
 
@@ -114,7 +114,7 @@ const round = 64
 // repeat returns a function that measures the operation op during one time slice: it calls op in rounds until
 // the slice is over, and returns the number of calls and the time that they took. prepare runs before each
 // round and is not timed.
-func (b *Bench) repeat(prepare func(), op func(k int) error) workSliceFunc {
+func (b *BenchmarkRun) repeat(prepare func(), op func(k int) error) comparisonWorkSliceFunc {
 	return func() (ops int, took time.Duration, err error) {
 		for took < b.sliceTime() {
 			prepare()
@@ -133,7 +133,7 @@ func (b *Bench) repeat(prepare func(), op func(k int) error) workSliceFunc {
 
 // speed returns the Measurement of a comparison as seconds per operation. Its ratio is the speed of Mayfly
 // divided by the speed of the baseline: above 1, Mayfly is faster.
-func (d workSliceTimes) speed(name string, limit *measurementThreshold) Measurement {
+func (d baselineComparisonTimes) speed(name string, limit *measurementThreshold) Measurement {
 	of := func(ours, theirs float64) float64 { return theirs / ours }
 	against, ratio := median(d.baseline), d.ratio(of)
 	return Measurement{Name: name, Value: median(d.mayfly), Unit: seconds, Against: &against, Ratio: &ratio,
@@ -148,7 +148,7 @@ func (f Measurement) with(c *OperationCost) Measurement {
 
 // rate returns the result of a comparison as a Figure in operations per second. Its ratio is Mayfly's speed
 // divided by bare Pebble's.
-func (d workSliceTimes) rate(name string, limit *measurementThreshold) Measurement {
+func (d baselineComparisonTimes) rate(name string, limit *measurementThreshold) Measurement {
 	f := d.speed(name, limit)
 	against := 1 / *f.Against
 	f.Value, f.Against, f.Unit = 1/f.Value, &against, perSecond
@@ -157,7 +157,7 @@ func (d workSliceTimes) rate(name string, limit *measurementThreshold) Measureme
 
 // ratios returns the ratios of a comparison. It pairs each slice of Mayfly with one of the baseline; the
 // parameter of computes the ratio of a pair from the seconds per operation in both.
-func (d workSliceTimes) ratios(of func(ours, theirs float64) float64) []float64 {
+func (d baselineComparisonTimes) ratios(of func(ours, theirs float64) float64) []float64 {
 	pairs := make([]float64, len(d.mayfly))
 	for i := range pairs {
 		pairs[i] = of(d.mayfly[i], d.baseline[i])
@@ -169,7 +169,7 @@ func quotient(ours, theirs float64) float64 { return ours / theirs }
 
 // ratio returns the median ratio of a comparison. It pairs each slice of Mayfly with one of the baseline; the
 // parameter of computes the ratio of a pair from the seconds per operation in both.
-func (d workSliceTimes) ratio(of func(ours, theirs float64) float64) float64 {
+func (d baselineComparisonTimes) ratio(of func(ours, theirs float64) float64) float64 {
 	return median(d.ratios(of))
 }
 
@@ -202,7 +202,7 @@ func (l latencies) quantile(q float64) time.Duration {
 }
 
 // timed runs op and appends its time.
-func (b *Bench) timed(l *latencies, op func() error) error {
+func (b *BenchmarkRun) timed(l *latencies, op func() error) error {
 	began := b.clock.Now()
 	err := op()
 	*l = append(*l, b.clock.Now().Sub(began))

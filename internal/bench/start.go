@@ -24,7 +24,7 @@ const (
 
 // measureStart measures the time from opening a store in this process, and from starting a server, to the
 // first response, the memory of an idle server, and the size of the data set on disk.
-func (b *Bench) measureStart(ctx context.Context) error {
+func (b *BenchmarkRun) measureStart(ctx context.Context) error {
 	d, err := b.data(ctx)
 	if err != nil {
 		return err
@@ -78,9 +78,9 @@ func (b *Bench) measureStart(ctx context.Context) error {
 }
 
 // timeOpen opens the store like a program that embeds it, and reads a document.
-func (b *Bench) timeOpen(ctx context.Context, dir string, d document) (took time.Duration, err error) {
+func (b *BenchmarkRun) timeOpen(ctx context.Context, dir string, d document) (took time.Duration, err error) {
 	began := b.clock.Now()
-	db, c, err := b.open(ctx, openOptions{engine: pebble.Options{Dir: dir}})
+	db, c, err := b.open(ctx, storeOpenOptions{engine: pebble.Options{Dir: dir}})
 	if err != nil {
 		return 0, err
 	}
@@ -91,7 +91,7 @@ func (b *Bench) timeOpen(ctx context.Context, dir string, d document) (took time
 
 // timeServe starts the server as a user does, and reads a document. Then it leaves the server idle and
 // measures its memory; the result is 0 if the system does not report the memory.
-func (b *Bench) timeServe(ctx context.Context, dir string, d document,
+func (b *BenchmarkRun) timeServe(ctx context.Context, dir string, d document,
 	idle time.Duration) (took time.Duration, resident int64, err error) {
 	request, err := b.signedRead(d)
 	if err != nil {

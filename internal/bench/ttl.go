@@ -20,7 +20,7 @@ const benchLoad = 4
 
 // measureChanges measures how long it takes to change the default TTL of a container with the shared data
 // set, without other work and under load.
-func (b *Bench) measureChanges(ctx context.Context) (err error) {
+func (b *BenchmarkRun) measureChanges(ctx context.Context) (err error) {
 	d, err := b.data(ctx)
 	if err != nil {
 		return err
@@ -31,7 +31,7 @@ func (b *Bench) measureChanges(ctx context.Context) (err error) {
 	}
 	bareDir := b.path("ttl-raw")
 	defer drop(dir, bareDir)
-	db, c, err := b.open(ctx, openOptions{engine: pebble.Options{Dir: dir}})
+	db, c, err := b.open(ctx, storeOpenOptions{engine: pebble.Options{Dir: dir}})
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ const leastChanges = 200
 
 // changeDefaults alternates changes of the default TTL with Sets of a few hundred bytes in bare Pebble. No
 // change makes a document expire.
-func (b *Bench) changeDefaults(ctx context.Context, what string, db *store.DB,
+func (b *BenchmarkRun) changeDefaults(ctx context.Context, what string, db *store.DB,
 	bare *raw.DB) (changes, sets latencies, err error) {
 	d, err := db.Database(benchDatabase)
 	if err != nil {
@@ -103,7 +103,7 @@ func (b *Bench) changeDefaults(ctx context.Context, what string, db *store.DB,
 	return changes.sorted(), sets.sorted(), nil
 }
 
-func (b *Bench) addChanges(when string, changes, sets latencies, limit float64) {
+func (b *BenchmarkRun) addChanges(when string, changes, sets latencies, limit float64) {
 	for _, q := range []struct {
 		name  string
 		at    float64

@@ -23,7 +23,7 @@ import (
 // measureWave lets all documents expire within one minute of virtual time. It measures the latencies of a
 // reader and a writer before, during and after the minute, the memory in use, and the disk space that is free
 // after the purge.
-func (b *Bench) measureWave(ctx context.Context, d *expiringDataset) error {
+func (b *BenchmarkRun) measureWave(ctx context.Context, d *expiringDataset) error {
 	dir, bareDir := b.path("wave"), b.path("wave-raw")
 	defer drop(dir, bareDir)
 	for _, name := range []string{"wave", "wave-raw"} {
@@ -42,10 +42,10 @@ func (b *Bench) measureWave(ctx context.Context, d *expiringDataset) error {
 // measureOpenWave opens the copy of the data set in dir and lets all its documents expire within one minute
 // of virtual time. It measures the latencies of a reader and a writer before, during and after the minute,
 // and the memory in use. When it returns, the store is empty and closed.
-func (b *Bench) measureOpenWave(ctx context.Context, d *expiringDataset, dir string) (err error) {
+func (b *BenchmarkRun) measureOpenWave(ctx context.Context, d *expiringDataset, dir string) (err error) {
 	first := d.epochs[0].at.Add(purgeTTL)
 	db, c, clock, err := b.openExpiring(ctx, first.Add(-epochGap),
-		openOptions{engine: pebble.Options{Dir: dir}})
+		storeOpenOptions{engine: pebble.Options{Dir: dir}})
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,8 @@ func (b *Bench) measureOpenWave(ctx context.Context, d *expiringDataset, dir str
 
 // passMinute runs the reader and the writer while the clock moves through the minute in which all documents
 // expire, and then until the reaper has purged everything.
-func (b *Bench) passMinute(ctx context.Context, db *store.DB, clock *ttl.VirtualClock, f *foregroundClients,
+func (b *BenchmarkRun) passMinute(ctx context.Context, db *store.DB, clock *ttl.VirtualClock,
+	f *foregroundClients,
 	first time.Time) (all expiryWaveResult, err error) {
 	b.progress.Start("reading and writing while all expires", b.docs())
 	began, known, inMinute := b.clock.Now(), 0, 0
@@ -122,7 +123,7 @@ func (b *Bench) passMinute(ctx context.Context, db *store.DB, clock *ttl.Virtual
 
 // compareDisk compares the disk space freed by the purge with that freed by deletes of the same keys in bare
 // Pebble, after compaction of both.
-func (b *Bench) compareDisk(ctx context.Context, d *expiringDataset, dir, bareDir string) error {
+func (b *BenchmarkRun) compareDisk(ctx context.Context, d *expiringDataset, dir, bareDir string) error {
 	b.progress.Start("deleting the same keys raw, and compacting", 3)
 	if err := deleteMissing(bareDir, dir); err != nil {
 		return err
@@ -197,7 +198,7 @@ func deleteMissing(dir, from string) (err error) {
 // foregroundClients is the load on the store while the benchmark lets all documents of a data set expire at
 // once: one reader of documents that do not expire, and one writer of new documents.
 type foregroundClients struct {
-	b        *Bench
+	b        *BenchmarkRun
 	c        *store.Container
 	from, to int // the documents that are read
 	next     int // number of the first document that has not been created
@@ -265,7 +266,8 @@ func (f *foregroundClients) window(ctx context.Context, to *expiryWaveResult) er
 	return err
 }
 
-func (b *Bench) addLatencies(when string, then, before *expiryWaveResult, limit *measurementThreshold) {
+func (b *BenchmarkRun) addLatencies(when string, then, before *expiryWaveResult,
+	limit *measurementThreshold) {
 	for _, op := range []struct {
 		name         string
 		then, before latencies
@@ -282,7 +284,7 @@ func (b *Bench) addLatencies(when string, then, before *expiryWaveResult, limit 
 	}
 }
 
-func (b *Bench) addMemory(then, before *expiryWaveResult) {
+func (b *BenchmarkRun) addMemory(then, before *expiryWaveResult) {
 	b.addRatio("heap in it, the most", byteCount, float64(then.heap), float64(before.heap), nil)
 	if then.resident > 0 {
 		b.addRatio("resident memory in it, the most", byteCount, float64(then.resident),
@@ -292,7 +294,7 @@ func (b *Bench) addMemory(then, before *expiryWaveResult) {
 
 // addRatio adds a Measurement whose baseline is not bare Pebble but an earlier value of Mayfly, against: for
 // example the latency under load and that before it.
-func (b *Bench) addRatio(name string, u measurementUnit, value, against float64,
+func (b *BenchmarkRun) addRatio(name string, u measurementUnit, value, against float64,
 	limit *measurementThreshold) {
 	ratio := value / max(against, 1e-9)
 	b.report.add(Measurement{Name: name, Value: value, Unit: u, Against: &against, Ratio: &ratio, Budget: limit})

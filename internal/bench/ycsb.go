@@ -57,11 +57,11 @@ var ycsbWorkloads = []ycsbWorkload{
 	{"F: 50 % reads, 50 % read and update", map[ycsbOperationKind]int{ycsbRead: 50, ycsbModify: 50}, false},
 }
 
-// ycsb is the state of measureYCSB. Each write is also carried out in twin, a second store in memory, over
-// an engine (rec) that records the keys and values of the write. So bare Pebble can write the same keys and
-// values.
-type ycsb struct {
-	b           *Bench
+// ycsbMeasurementRun is the state of measureYCSB. Each write is also carried out in twin, a second store in
+// memory, over an engine (rec) that records the keys and values of the write. So bare Pebble can write the
+// same keys and values.
+type ycsbMeasurementRun struct {
+	b           *BenchmarkRun
 	rng         *rand.Rand
 	store, twin *store.Container
 	bare        *raw.DB
@@ -84,17 +84,17 @@ type ycsbOperation struct {
 }
 
 // measureYCSB runs the core workloads A to F on documents with a time to live.
-func (b *Bench) measureYCSB(ctx context.Context) (err error) {
+func (b *BenchmarkRun) measureYCSB(ctx context.Context) (err error) {
 	n := min(ycsbDocs, b.docs())
 	dir, bareDir := b.path("ycsb"), b.path("ycsb-raw")
 	defer drop(dir, bareDir)
-	y := &ycsb{b: b, rng: rand.New(rand.NewPCG(1, 3))}
-	db, c, err := b.open(ctx, openOptions{engine: pebble.Options{Dir: dir}})
+	y := &ycsbMeasurementRun{b: b, rng: rand.New(rand.NewPCG(1, 3))}
+	db, c, err := b.open(ctx, storeOpenOptions{engine: pebble.Options{Dir: dir}})
 	if err != nil {
 		return err
 	}
 	defer closing(db, &err)
-	twin, copied, err := b.open(ctx, openOptions{engine: pebble.Options{Memory: true},
+	twin, copied, err := b.open(ctx, storeOpenOptions{engine: pebble.Options{Memory: true},
 		wrap: func(e *pebble.Engine) engine.Engine {
 			y.rec = &recordingEngine{Engine: e}
 			return y.rec
@@ -125,7 +125,7 @@ func (b *Bench) measureYCSB(ctx context.Context) (err error) {
 }
 
 // fill stores n documents in Mayfly and in bare Pebble.
-func (y *ycsb) fill(ctx context.Context, n int) error {
+func (y *ycsbMeasurementRun) fill(ctx context.Context, n int) error {
 	y.b.progress.Start("filling the store", n)
 	for i := range n {
 		op, err := y.write(ctx, ycsbInsert, i)
@@ -144,7 +144,7 @@ func (y *ycsb) fill(ctx context.Context, n int) error {
 
 // body returns the JSON text of a new version of document d. The text contains the number of the version,
 // which increases with each call.
-func (y *ycsb) body(d document) []byte {
+func (y *ycsbMeasurementRun) body(d document) []byte {
 	y.version++
 	text := d.json()
 	return fmt.Appendf(text[:len(text)-1], `,"field0":"%d","ttl":%d}`, y.version, 86_400+y.version%100)
@@ -152,7 +152,8 @@ func (y *ycsb) body(d document) []byte {
 
 // write prepares a write of the i-th document. It runs the write in the second store, in memory, which
 // records the keys and values that it writes.
-func (y *ycsb) write(ctx context.Context, kind ycsbOperationKind, i int) (op ycsbOperation, err error) {
+func (y *ycsbMeasurementRun) write(ctx context.Context, kind ycsbOperationKind, i int) (op ycsbOperation,
+	err error) {
 	op = ycsbOperation{kind: kind, document: newDocument(i)}
 	op.body = y.body(op.document)
 	if _, _, err := y.twin.Upsert(ctx, op.key(), op.body, store.WriteOptions{}); err != nil {
@@ -188,7 +189,7 @@ func documentKey(txn []byte) ([]byte, error) {
 
 // prepare prepares the operations of the next slice of the measurement. They read only documents that
 // exist before the slice.
-func (y *ycsb) prepare(ctx context.Context, w ycsbWorkload) error {
+func (y *ycsbMeasurementRun) prepare(ctx context.Context, w ycsbWorkload) error {
 	n := len(y.keys)
 	skewed := rand.NewZipf(y.rng, ycsbSkew, 1, uint64(n-1))
 	y.ops = y.ops[:0]
@@ -227,7 +228,7 @@ func (w ycsbWorkload) choose(x int) ycsbOperationKind {
 
 // measure runs one YCSB workload in the store and the same operations in bare Pebble, and adds the comparison
 // of the two to the report.
-func (y *ycsb) measure(ctx context.Context, w ycsbWorkload) error {
+func (y *ycsbMeasurementRun) measure(ctx context.Context, w ycsbWorkload) error {
 	y.took, y.spent = nil, resourceUsage{}
 	y.size = min(max(int(y.b.sliceTime()/ycsbSync), 4*ycsbWorkers), 20_000)
 	d, err := y.b.compare(ctx, w.name, func() (int, time.Duration, error) { return y.slice(ctx, w) },
@@ -247,7 +248,7 @@ func (y *ycsb) measure(ctx context.Context, w ycsbWorkload) error {
 
 // slice prepares and runs the operations of one slice of the measurement, and sets the number of those of
 // the next slice by the time that this took.
-func (y *ycsb) slice(ctx context.Context, w ycsbWorkload) (int, time.Duration, error) {
+func (y *ycsbMeasurementRun) slice(ctx context.Context, w ycsbWorkload) (int, time.Duration, error) {
 	if err := y.prepare(ctx, w); err != nil {
 		return 0, 0, err
 	}
@@ -268,7 +269,7 @@ func (y *ycsb) slice(ctx context.Context, w ycsbWorkload) (int, time.Duration, e
 	return len(times), took, err
 }
 
-func (y *ycsb) runMayfly(ctx context.Context, op *ycsbOperation) (err error) {
+func (y *ycsbMeasurementRun) runMayfly(ctx context.Context, op *ycsbOperation) (err error) {
 	switch op.kind {
 	case ycsbRead, ycsbModify:
 		_, _, err = y.store.Read(ctx, op.key(), op.id, store.ReadOptions{})
@@ -278,7 +279,7 @@ func (y *ycsb) runMayfly(ctx context.Context, op *ycsbOperation) (err error) {
 	case ycsbScanning:
 		_, _, err = y.store.Query(ctx, store.QueryRequest{
 			Text:        fmt.Sprintf("SELECT TOP %d * FROM c WHERE c.id >= @from ORDER BY c.id", ycsbScan),
-			Parameters:  []store.Parameter{{Name: "@from", Value: jsondoc.StringValue(op.id)}},
+			Parameters:  []store.QueryParameter{{Name: "@from", Value: jsondoc.StringValue(op.id)}},
 			ListOptions: store.ListOptions{MaxItems: -1},
 		})
 		return err
@@ -287,7 +288,7 @@ func (y *ycsb) runMayfly(ctx context.Context, op *ycsbOperation) (err error) {
 	return err
 }
 
-func (y *ycsb) runBaseline(op *ycsbOperation) (err error) {
+func (y *ycsbMeasurementRun) runBaseline(op *ycsbOperation) (err error) {
 	switch op.kind {
 	case ycsbRead, ycsbModify:
 		_, closer, err := y.bare.Get(y.keys[op.i])

@@ -170,7 +170,7 @@ func (p *amqpClient) credit(address string) int {
 
 // settle settles a message: by its delivery if that is still unsettled on this connection, otherwise by
 // its lock token in a management request, as the SDKs do.
-func (p *amqpClient) settle(address string, m receivedMessage, s queue.Settlement) error {
+func (p *amqpClient) settle(address string, m receivedMessage, s queue.SettlementRequest) error {
 	r, ok := m.reference.(receivedDelivery)
 	if _, twice := p.states[deliveryID{false, r.id}]; !ok || r.p != p || r.settled || twice {
 		return p.settleByToken(address, m, s)
@@ -189,7 +189,7 @@ func (p *amqpClient) completeUnheard(m receivedMessage) {
 		State: &frame.Accepted{}})
 }
 
-func modified(s queue.Settlement) (m wire.Map) {
+func modified(s queue.SettlementRequest) (m wire.Map) {
 	for _, c := range s.Modify {
 		v, _, _ := wire.Value(c.Value)
 		m = append(m, wire.MapEntry{Key: c.Name, Value: v})
@@ -197,7 +197,7 @@ func modified(s queue.Settlement) (m wire.Map) {
 	return m
 }
 
-func stateOf(s queue.Settlement) frame.DeliveryState {
+func stateOf(s queue.SettlementRequest) frame.DeliveryState {
 	switch s.Outcome {
 	case queue.Abandon:
 		return &frame.Modified{DeliveryFailed: true, Annotations: modified(s)}

@@ -49,7 +49,7 @@ func (p *amqpClient) ask(address, operation string, body wire.Map) (wire.Map, er
 	return answer.body, nil
 }
 
-func (p *amqpClient) settleByToken(address string, m receivedMessage, s queue.Settlement) error {
+func (p *amqpClient) settleByToken(address string, m receivedMessage, s queue.SettlementRequest) error {
 	status := map[queue.SettlementOutcome]string{queue.Complete: "completed", queue.Abandon: "abandoned",
 		queue.DeadLetter: "suspended", queue.Defer: "defered", queue.Release: "released"}[s.Outcome]
 	body := wire.Map{{Key: "disposition-status", Value: status},

@@ -70,7 +70,8 @@ func dial(b *caseFixture, size, window uint32) *amqpClient {
 	p := &amqpClient{b: b, conn: near, in: make(chan receivedFrame, 10_000), served: make(chan error, 1),
 		window: window, links: map[string]*amqpClientLink{}, theirs: map[uint32]*amqpClientLink{},
 		states: map[deliveryID]frame.DeliveryState{}}
-	server := bus.New(bus.Options{Queues: b.q, Guard: access.New(access.Options{Mode: access.Off})})
+	server := bus.New(bus.Options{Queues: b.q,
+		Guard: access.New(access.TokenVerifierOptions{Mode: access.Off})})
 	go func() { p.served <- amqp.Serve(b.ctx, far, server.Options()) }()
 	header := frame.HeaderAMQP()
 	p.write(header[:])

@@ -39,7 +39,7 @@ type caseFixture struct {
 	h    *host.Host
 	connectFunc
 
-	messages messenger
+	messages messagingClient
 	look     messagePeeker
 	plan     messageScheduler
 	talk     sessionAcceptor
@@ -137,14 +137,14 @@ func (b *caseFixture) swept(d time.Duration) {
 	b.must(err)
 }
 
-type setPropertiesFunc = func(*entity.Properties)
+type setEntityPropertiesFunc = func(*entity.Properties)
 
-func (b *caseFixture) create(kind entity.Kind, path string, list ...setPropertiesFunc) {
+func (b *caseFixture) create(kind entity.Kind, path string, list ...setEntityPropertiesFunc) {
 	b.Helper()
 	b.must(b.tryCreate(kind, path, list...))
 }
 
-func (b *caseFixture) tryCreate(kind entity.Kind, path string, list ...setPropertiesFunc) error {
+func (b *caseFixture) tryCreate(kind entity.Kind, path string, list ...setEntityPropertiesFunc) error {
 	p := entity.Defaults(kind)
 	for _, fn := range list {
 		fn(&p)
@@ -153,12 +153,12 @@ func (b *caseFixture) tryCreate(kind entity.Kind, path string, list ...setProper
 }
 
 // queue creates a queue with the default properties, changed by list.
-func (b *caseFixture) queue(name string, list ...setPropertiesFunc) {
+func (b *caseFixture) queue(name string, list ...setEntityPropertiesFunc) {
 	b.Helper()
 	b.create(entity.Queue, name, list...)
 }
 
-func (b *caseFixture) subscription(name string, list ...setPropertiesFunc) string {
+func (b *caseFixture) subscription(name string, list ...setEntityPropertiesFunc) string {
 	b.Helper()
 	path := entity.SubscriptionPath("t", name)
 	b.create(entity.Subscription, path, list...)
@@ -166,7 +166,7 @@ func (b *caseFixture) subscription(name string, list ...setPropertiesFunc) strin
 }
 
 // update changes the properties of the entity at path.
-func (b *caseFixture) update(path string, list ...setPropertiesFunc) {
+func (b *caseFixture) update(path string, list ...setEntityPropertiesFunc) {
 	b.Helper()
 	e, err := b.entities.get(path)
 	b.must(err)
@@ -193,23 +193,27 @@ func (b *caseFixture) exists(path string, want bool) {
 	}
 }
 
-func defaultTTL(d time.Duration) setPropertiesFunc {
+func defaultTTL(d time.Duration) setEntityPropertiesFunc {
 	return func(p *entity.Properties) { p.DefaultTTL = d }
 }
-func locks(d time.Duration) setPropertiesFunc {
+func locks(d time.Duration) setEntityPropertiesFunc {
 	return func(p *entity.Properties) { p.LockDuration = d }
 }
-func deliveries(n int32) setPropertiesFunc {
+func deliveries(n int32) setEntityPropertiesFunc {
 	return func(p *entity.Properties) { p.MaxDeliveryCount = n }
 }
-func idle(d time.Duration) setPropertiesFunc {
+func idle(d time.Duration) setEntityPropertiesFunc {
 	return func(p *entity.Properties) { p.AutoDeleteOnIdle = d }
 }
-func status(s entity.Status) setPropertiesFunc { return func(p *entity.Properties) { p.Status = s } }
-func forwards(to string) setPropertiesFunc     { return func(p *entity.Properties) { p.ForwardTo = to } }
-func deadLetters(p *entity.Properties)         { p.DeadLetterOnExpiration = true }
-func sessions(p *entity.Properties)            { p.RequiresSession = true }
-func deduplicates(d time.Duration) setPropertiesFunc {
+func status(s entity.Status) setEntityPropertiesFunc {
+	return func(p *entity.Properties) { p.Status = s }
+}
+func forwards(to string) setEntityPropertiesFunc {
+	return func(p *entity.Properties) { p.ForwardTo = to }
+}
+func deadLetters(p *entity.Properties) { p.DeadLetterOnExpiration = true }
+func sessions(p *entity.Properties)    { p.RequiresSession = true }
+func deduplicates(d time.Duration) setEntityPropertiesFunc {
 	return func(p *entity.Properties) { p.RequiresDuplicateDetection, p.DuplicateDetectionWindow = true, d }
 }
 
@@ -303,20 +307,20 @@ func (b *caseFixture) shows(address, want string) []receivedMessage {
 func (b *caseFixture) settle(address string, m receivedMessage, o queue.SettlementOutcome,
 	modify ...message.ApplicationProperty) {
 	b.Helper()
-	b.must(b.messages.settle(address, m, queue.Settlement{Outcome: o, Modify: modify}))
+	b.must(b.messages.settle(address, m, queue.SettlementRequest{Outcome: o, Modify: modify}))
 }
 
 // loses tries to settle a message and fails the test unless the error is that its lock is lost.
 func (b *caseFixture) loses(address string, m receivedMessage, o queue.SettlementOutcome) {
 	b.Helper()
-	b.refuses(b.messages.settle(address, m, queue.Settlement{Outcome: o}), entity.CodeMessageLockLost)
+	b.refuses(b.messages.settle(address, m, queue.SettlementRequest{Outcome: o}), entity.CodeMessageLockLost)
 }
 
 // kill moves a locked message to the dead-letter queue with a reason and a description.
 func (b *caseFixture) kill(address string, m receivedMessage, reason, description string,
 	modify ...message.ApplicationProperty) {
 	b.Helper()
-	b.must(b.messages.settle(address, m, queue.Settlement{Outcome: queue.DeadLetter, Reason: &reason,
+	b.must(b.messages.settle(address, m, queue.SettlementRequest{Outcome: queue.DeadLetter, Reason: &reason,
 		Description: &description, Modify: modify}))
 }
 

@@ -15,7 +15,7 @@ const expired = "TTLExpiredException"
 
 // lateLock creates the queue "q", sends a message that expires after 10 seconds, and returns it locked at
 // second 5.
-func lateLock(b *caseFixture, list ...setPropertiesFunc) receivedMessage {
+func lateLock(b *caseFixture, list ...setEntityPropertiesFunc) receivedMessage {
 	b.Helper()
 	b.queue("q", list...)
 	b.send("q", msg("A", lives(10*sec)))
@@ -115,7 +115,7 @@ func deadCases() []conformanceCase {
 			b.send("q", msg("C"))
 			c := b.locked("q", "C")
 			reason := "mine" // REST has no word for it
-			b.must((&goAPIClient{b}).settle("q", c, queue.Settlement{Outcome: queue.DeadLetter,
+			b.must((&goAPIClient{b}).settle("q", c, queue.SettlementRequest{Outcome: queue.DeadLetter,
 				Reason: &reason}))
 			b.dead("q", "A:"+expired+" B:MaxDeliveryCountExceeded C:mine")
 		}},

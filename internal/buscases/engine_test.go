@@ -82,7 +82,7 @@ func gotten(list []queue.Delivery) (all []receivedMessage) {
 	return all
 }
 
-func (e *goAPIClient) settle(address string, m receivedMessage, s queue.Settlement) error {
+func (e *goAPIClient) settle(address string, m receivedMessage, s queue.SettlementRequest) error {
 	return e.b.q.Settle(e.b.ctx, parse(address), m.token, s, nil)
 }
 

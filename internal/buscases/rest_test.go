@@ -40,7 +40,7 @@ func (e *statusError) Error() string { return fmt.Sprint(e.status, " ", e.body) 
 
 func newHTTPClient(b *caseFixture) *restClient {
 	return &restClient{b: b, handler: rest.New(rest.Options{Queues: b.q,
-		Guard: access.New(access.Options{Mode: access.Strict})}),
+		Guard: access.New(access.TokenVerifierOptions{Mode: access.Strict})}),
 		token: access.Sign(access.EmulatorKey(), "sb://localhost/", ttl.SystemClock{}.Now().Add(time.Hour))}
 }
 
@@ -198,7 +198,7 @@ func (w *restClient) read(res *httptest.ResponseRecorder) receivedMessage {
 	return m
 }
 
-func (w *restClient) settle(address string, m receivedMessage, s queue.Settlement) error {
+func (w *restClient) settle(address string, m receivedMessage, s queue.SettlementRequest) error {
 	method := map[queue.SettlementOutcome]string{queue.Complete: "DELETE", queue.Abandon: "PUT"}[s.Outcome]
 	if method == "" { // REST has no word for it
 		return (&goAPIClient{w.b}).settle(address, m, s)

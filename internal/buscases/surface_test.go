@@ -33,12 +33,12 @@ type receivedMessage struct {
 // property returns an application property. Names are case-insensitive, like those of HTTP headers.
 func (g receivedMessage) property(name string) string { return g.values[strings.ToLower(name)] }
 
-// messenger is the part of a surface that sends, receives and settles messages.
-type messenger interface {
+// messagingClient is the part of a surface that sends, receives and settles messages.
+type messagingClient interface {
 	send(address string, list ...*message.Message) error
 	// receive returns up to most of the available messages, without waiting.
 	receive(address string, mode queue.ReceiveMode, most int) ([]receivedMessage, error)
-	settle(address string, m receivedMessage, s queue.Settlement) error
+	settle(address string, m receivedMessage, s queue.SettlementRequest) error
 	renew(address string, m receivedMessage) (time.Time, error)
 	// refused reports whether err is the error that this surface (AMQP, REST or another interface for
 	// clients) returns for the given error code of package queue.

@@ -27,7 +27,7 @@ const queryEngine = `{"maxSqlQueryInputLength":524288,"maxJoinsPerSqlQuery":10,`
 
 // readAccount responds to a read of the account, the first request of every client. The client sends its
 // further requests to the locations in the response.
-func (s *Service) readAccount(c *activeOperation) error {
+func (s *Service) readAccount(c *requestInProgress) error {
 	location := append([]byte(`[{"name":"`+region+`","databaseAccountEndpoint":`),
 		jsondoc.StringValue(strings.ToValidUTF8(c.req.Endpoint, "")).Raw()...)
 	location = append(location, `}]`...)
@@ -57,7 +57,7 @@ func (s *Service) readAccount(c *activeOperation) error {
 }
 
 // listNothing returns the feeds that are always empty in a single-region store: conflicts and attachments.
-func (s *Service) listNothing(c *activeOperation) error {
+func (s *Service) listNothing(c *requestInProgress) error {
 	f, err := s.emptyFeed(c)
 	if err != nil {
 		return err
@@ -68,7 +68,7 @@ func (s *Service) listNothing(c *activeOperation) error {
 // queryNothing responds to a query over conflicts or attachments, whose feeds are always empty in a store
 // with a single region. It fails if the query is invalid, or if it names neither a partition key nor a
 // partition key range and its headers do not allow a cross-partition query.
-func (s *Service) queryNothing(c *activeOperation) error {
+func (s *Service) queryNothing(c *requestInProgress) error {
 	f, err := s.emptyFeed(c)
 	if err != nil {
 		return err
@@ -79,7 +79,7 @@ func (s *Service) queryNothing(c *activeOperation) error {
 	return queryFeed(c, f)
 }
 
-func (s *Service) emptyFeed(c *activeOperation) (resourceFeed[struct{}], error) {
+func (s *Service) emptyFeed(c *requestInProgress) (resourceFeed[struct{}], error) {
 	container, err := s.container(c)
 	if err != nil {
 		return resourceFeed[struct{}]{}, err
@@ -92,12 +92,12 @@ func (s *Service) emptyFeed(c *activeOperation) (resourceFeed[struct{}], error) 
 }
 
 // refuseAttachment refuses the creation of an attachment.
-func (s *Service) refuseAttachment(*activeOperation) error {
+func (s *Service) refuseAttachment(*requestInProgress) error {
 	return BadRequest("Attachments are not supported by this server.")
 }
 
 // readNothing returns 404 for a request for a single conflict or attachment.
-func (s *Service) readNothing(c *activeOperation) error {
+func (s *Service) readNothing(c *requestInProgress) error {
 	if _, err := s.container(c); err != nil {
 		return err
 	}

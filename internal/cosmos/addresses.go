@@ -19,7 +19,7 @@ const masterRange = "M"
 // those of the container whose rid is the request's address, or the master range if the request addresses no
 // container. Every replica is this server, at the endpoint that the client used. A range that no longer
 // exists has no addresses; the client then reloads the ranges.
-func (s *Service) readAddresses(c *activeOperation) error {
+func (s *Service) readAddresses(c *requestInProgress) error {
 	if !s.opt.Direct {
 		return BadRequest(
 			"This server has no replicas to connect to: select the gateway connection mode in " +

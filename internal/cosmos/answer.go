@@ -9,10 +9,10 @@ import (
 	"github.com/mayflydb/mayfly/store/inspect"
 )
 
-// Answer is the response to a request. A wire (the implementation of a protocol) passes an empty Answer to
-// Service.Serve, sends its contents, and releases it. A field with the zero value does not apply to the
+// Response is the response to a request. A wire (the implementation of a protocol) passes an empty Response
+// to Service.Serve, sends its contents, and releases it. A field with the zero value does not apply to the
 // response.
-type Answer struct {
+type Response struct {
 	Status    int
 	Substatus int
 	// Body is the body of the response, valid until Release; nil: there is none.
@@ -68,7 +68,7 @@ type Answer struct {
 }
 
 // Release frees the body. It is called after the response has been sent or discarded.
-func (a *Answer) Release() {
+func (a *Response) Release() {
 	a.dropBody()
 	if a.reserved > 0 {
 		a.memory.Give(a.reserved)
@@ -76,7 +76,7 @@ func (a *Answer) Release() {
 	}
 }
 
-func (a *Answer) dropBody() {
+func (a *Response) dropBody() {
 	a.Body, a.Rows = nil, false
 	if a.pooled != nil {
 		a.pooled.release()
@@ -86,27 +86,27 @@ func (a *Answer) dropBody() {
 
 // AppendSessionToken appends the part of the session token that follows the range: {version}#{lsn}, without
 // the part for regions. It also returns the index at which the LSN begins.
-func (a *Answer) AppendSessionToken(dst []byte) (token []byte, lsn int) {
+func (a *Response) AppendSessionToken(dst []byte) (token []byte, lsn int) {
 	dst = append(strconv.AppendInt(dst, a.Version, 10), '#')
 	return strconv.AppendUint(dst, a.LSN, 10), len(dst)
 }
 
 // setETag sets the etag, which the caller gives with its quotes. An empty etag changes nothing.
-func (a *Answer) setETag(etag string) {
+func (a *Response) setETag(etag string) {
 	if etag != "" {
 		a.ETag = etag
 	}
 }
 
 // setItemCount sets the number of entries in a feed's body.
-func (a *Answer) setItemCount(n int) { a.Counted, a.Count = true, n }
+func (a *Response) setItemCount(n int) { a.Counted, a.Count = true, n }
 
 // setContainerPaths sets a container as the owner of the addressed resource.
-func (a *Answer) setContainerPaths(rid, database, container string) {
+func (a *Response) setContainerPaths(rid, database, container string) {
 	a.OwnerRID, a.OwnerDatabase, a.OwnerContainer = rid, database, container
 }
 
 // setDatabasePaths sets a database as the owner of the addressed resource.
-func (a *Answer) setDatabasePaths(rid, database string) {
+func (a *Response) setDatabasePaths(rid, database string) {
 	a.OwnerRID, a.OwnerDatabase, a.OwnerContainer = rid, database, ""
 }

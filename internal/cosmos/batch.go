@@ -17,7 +17,7 @@ import (
 
 // batchOperation is an operation of a batch as the client sent it.
 type batchOperation struct {
-	kind                 store.OperationKind
+	kind                 store.ItemOperationKind
 	id                   string
 	partitionKey         string // JSON text; empty: the partition key of the batch
 	body                 []byte // a document or a patch
@@ -26,7 +26,7 @@ type batchOperation struct {
 }
 
 // runBatch runs the operations of a batch request: as one transaction or, in bulk, each for itself.
-func (s *Service) runBatch(c *activeOperation) error {
+func (s *Service) runBatch(c *requestInProgress) error {
 	coll, err := s.container(c)
 	if err != nil {
 		return err
@@ -123,14 +123,14 @@ type batchResult struct {
 }
 
 // successes holds the statuses of successful operations. They are the same as outside of a batch.
-var successes = map[store.OperationKind]int{
+var successes = map[store.ItemOperationKind]int{
 	store.OperationCreate: StatusCreated, store.OperationUpsert: StatusOK, store.OperationRead: StatusOK,
 	store.OperationReplace: StatusOK, store.OperationPatch: StatusOK, store.OperationDelete: StatusNoContent,
 }
 
 // wireResult converts the result of an operation of a batch to the form that the client receives. It writes
 // the document's JSON to scratch.
-func (c *activeOperation) wireResult(op *store.ItemOperation, r *store.ItemOperationResult,
+func (c *requestInProgress) wireResult(op *store.ItemOperation, r *store.ItemOperationResult,
 	scratch []byte) batchResult {
 	out := batchResult{charge: r.Charge}
 	if r.Item.Body() != nil {
@@ -164,7 +164,7 @@ func (c *activeOperation) wireResult(op *store.ItemOperation, r *store.ItemOpera
 
 // sendBatch responds with the results. The status is 207 if at least one operation failed. If rows is set,
 // the response is a stream of HybridRows, like the request, otherwise JSON.
-func (c *activeOperation) sendBatch(ops []store.ItemOperation, out store.BatchResult, rows bool) error {
+func (c *requestInProgress) sendBatch(ops []store.ItemOperation, out store.BatchResult, rows bool) error {
 	status := StatusOK
 	if out.Mixed {
 		status = StatusMultiStatus
@@ -239,7 +239,7 @@ func appendJSONResult(dst []byte, r batchResult) []byte {
 }
 
 // batchKinds maps the names of operations in a batch in JSON to the kinds of operations of the store.
-var batchKinds = map[string]store.OperationKind{
+var batchKinds = map[string]store.ItemOperationKind{
 	"Create": store.OperationCreate, "Upsert": store.OperationUpsert, "Read": store.OperationRead,
 	"Replace": store.OperationReplace, "Delete": store.OperationDelete, "Patch": store.OperationPatch,
 }

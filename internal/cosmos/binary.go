@@ -48,7 +48,7 @@ func (r *Request) DecodeBody() (err error) {
 
 // sendFormat responds with a body. Items are converted to binary JSON if the client asks for it. As in
 // Cosmos DB, a read feed of items is always text.
-func (c *activeOperation) sendFormat(status int, body *bodyBuffer) error {
+func (c *requestInProgress) sendFormat(status int, body *bodyBuffer) error {
 	if !c.in.takesBinary() || c.req.Kind != KindItem || c.req.Feed && c.req.Operation == OpRead {
 		return c.sendBuffer(status, body)
 	}

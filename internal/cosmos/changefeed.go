@@ -6,7 +6,7 @@ import "github.com/mayflydb/mayfly/store"
 // reached the end. If a page ended early, the status is 200 even if the page is empty, so that the client
 // continues. Both responses contain the etag from which the client continues, and the item count, which the
 // SDK for .NET always reads. Neither has a continuation header.
-func (s *Service) changeFeed(c *activeOperation) error {
+func (s *Service) changeFeed(c *requestInProgress) error {
 	p, rid, err := s.within(c)
 	if err != nil {
 		return err
@@ -54,7 +54,7 @@ func (s *Service) changeFeed(c *activeOperation) error {
 }
 
 // queryChanges responds with the result of a query over a page of changes.
-func (s *Service) queryChanges(c *activeOperation) error {
+func (s *Service) queryChanges(c *requestInProgress) error {
 	p, rid, err := s.within(c)
 	if err != nil {
 		return err

@@ -21,7 +21,7 @@ type addressedContainer struct {
 // locate returns the container that the path names. As in Cosmos DB, its error says whether the container or
 // the database is missing. If the container is not found, locate loads the definitions that other servers
 // have changed, and tries again.
-func (s *Service) locate(c *activeOperation) (p addressedContainer, err error) {
+func (s *Service) locate(c *requestInProgress) (p addressedContainer, err error) {
 	if p, err = s.locateCached(c); err == nil {
 		return p, nil
 	}
@@ -33,7 +33,7 @@ func (s *Service) locate(c *activeOperation) (p addressedContainer, err error) {
 
 // locateCached returns the container that the path names, as this server knows it: unlike locate, it does not
 // load definitions that other servers have changed.
-func (s *Service) locateCached(c *activeOperation) (p addressedContainer, err error) {
+func (s *Service) locateCached(c *requestInProgress) (p addressedContainer, err error) {
 	if p.database, p.byRID, err = s.database(c); err != nil {
 		return p, fault.Owner(err)
 	}
@@ -47,7 +47,7 @@ func (s *Service) locateCached(c *activeOperation) (p addressedContainer, err er
 
 // addressed returns the container for a request about the container itself, such as a read of its
 // definition. It sets the database as the owner in the response.
-func (s *Service) addressed(c *activeOperation) (addressedContainer, error) {
+func (s *Service) addressed(c *requestInProgress) (addressedContainer, error) {
 	p, err := s.locate(c)
 	if err == nil {
 		c.out.setDatabasePaths(p.database.RID(), p.database.ID())
@@ -59,7 +59,7 @@ func (s *Service) addressed(c *activeOperation) (addressedContainer, error) {
 // container's rid. It sets the container as the owner in the response. The request may contain the rid of
 // the container that the client has cached for the name, or intends to use. within fails if this is not
 // the container's rid, because a container was deleted and created again.
-func (s *Service) within(c *activeOperation) (p addressedContainer, rid string, err error) {
+func (s *Service) within(c *requestInProgress) (p addressedContainer, rid string, err error) {
 	p, err = s.locate(c)
 	if err = fault.Owner(err); err == nil {
 		rid = p.container.RID()
@@ -84,12 +84,12 @@ func (s *Service) within(c *activeOperation) (p addressedContainer, rid string, 
 // container returns the container for a request about something inside it, such as an item, and sets it as
 // the owner in the response. It fails if the client has cached another rid for the container's name, because
 // the container was deleted and created again.
-func (s *Service) container(c *activeOperation) (*store.Container, error) {
+func (s *Service) container(c *requestInProgress) (*store.Container, error) {
 	p, _, err := s.within(c)
 	return p.container, err
 }
 
-func (s *Service) listContainers(c *activeOperation) error {
+func (s *Service) listContainers(c *requestInProgress) error {
 	f, err := s.containerFeed(c)
 	if err != nil {
 		return err
@@ -97,7 +97,7 @@ func (s *Service) listContainers(c *activeOperation) error {
 	return sendFeed(c, f)
 }
 
-func (s *Service) queryContainers(c *activeOperation) error {
+func (s *Service) queryContainers(c *requestInProgress) error {
 	f, err := s.containerFeed(c)
 	if err != nil {
 		return err
@@ -105,7 +105,7 @@ func (s *Service) queryContainers(c *activeOperation) error {
 	return queryFeed(c, f)
 }
 
-func (s *Service) containerFeed(c *activeOperation) (resourceFeed[*store.Container], error) {
+func (s *Service) containerFeed(c *requestInProgress) (resourceFeed[*store.Container], error) {
 	d, _, err := s.database(c)
 	if err != nil {
 		return resourceFeed[*store.Container]{}, fault.Owner(err)
@@ -122,7 +122,7 @@ func (s *Service) containerFeed(c *activeOperation) (resourceFeed[*store.Contain
 	}, nil
 }
 
-func (s *Service) createContainer(c *activeOperation) error {
+func (s *Service) createContainer(c *requestInProgress) error {
 	d, _, err := s.database(c)
 	if err != nil {
 		return fault.Owner(err)
@@ -144,7 +144,7 @@ func (s *Service) createContainer(c *activeOperation) error {
 // decodeContainer parses the settings of a container. In strict mode, unknown properties are refused, as in
 // Cosmos DB. Otherwise they are logged and ignored, since newer clients may send properties that Mayfly does
 // not have.
-func (s *Service) decodeContainer(c *activeOperation) (definition.ContainerSpec, error) {
+func (s *Service) decodeContainer(c *requestInProgress) (definition.ContainerSpec, error) {
 	spec, ignored, err := definition.ParseContainerSpec(c.req.Body, s.opt.Strict)
 	if len(ignored) > 0 {
 		s.log.Warn("unknown container properties ignored", "container", spec.ID, "properties", ignored,
@@ -153,7 +153,7 @@ func (s *Service) decodeContainer(c *activeOperation) (definition.ContainerSpec,
 	return spec, err
 }
 
-func (s *Service) readContainer(c *activeOperation) error {
+func (s *Service) readContainer(c *requestInProgress) error {
 	p, err := s.addressed(c)
 	if err != nil {
 		return err
@@ -199,7 +199,7 @@ func appendStatistics(dst []byte, list []inspect.RangeStatistics) []byte {
 	return append(dst, ']')
 }
 
-func (s *Service) replaceContainer(c *activeOperation) error {
+func (s *Service) replaceContainer(c *requestInProgress) error {
 	p, err := s.addressed(c)
 	if err != nil {
 		return err
@@ -216,7 +216,7 @@ func (s *Service) replaceContainer(c *activeOperation) error {
 	return c.sendContainer(StatusOK, coll)
 }
 
-func (s *Service) deleteContainer(c *activeOperation) error {
+func (s *Service) deleteContainer(c *requestInProgress) error {
 	p, err := s.addressed(c)
 	if err != nil {
 		return err
@@ -231,12 +231,12 @@ func (s *Service) deleteContainer(c *activeOperation) error {
 
 // sendContainer responds with a container. If the client asks for quota information, the response includes
 // the percentage of items that are indexed by the current policy.
-func (c *activeOperation) sendContainer(status int, coll *store.Container) error {
+func (c *requestInProgress) sendContainer(status int, coll *store.Container) error {
 	return c.sendContainerWith(status, coll, nil)
 }
 
 // sendContainerWith responds with a container, to whose JSON it adds a member.
-func (c *activeOperation) sendContainerWith(status int, coll *store.Container, member []byte) error {
+func (c *requestInProgress) sendContainerWith(status int, coll *store.Container, member []byte) error {
 	info := coll.Info()
 	c.setPosition(coll)
 	c.out.setETag(info.ETag)
@@ -253,7 +253,7 @@ func (c *activeOperation) sendContainerWith(status int, coll *store.Container, m
 
 // setPosition sets the session token of a response about a container as a whole. The token has the position
 // of the container's first range.
-func (c *activeOperation) setPosition(coll *store.Container) {
+func (c *requestInProgress) setPosition(coll *store.Container) {
 	id, lsn := coll.Position("")
 	c.out.Version = coll.SessionVersion()
 	c.setReceipt(id, lsn, 0)
@@ -261,7 +261,7 @@ func (c *activeOperation) setPosition(coll *store.Container) {
 
 // setQuota computes a container's current usage and sets the limits and the usage, of items and scripts,
 // in the response.
-func (c *activeOperation) setQuota(coll *store.Container) error {
+func (c *requestInProgress) setQuota(coll *store.Container) error {
 	if _, err := coll.Usage(c.ctx); err != nil {
 		return err
 	}
@@ -271,7 +271,7 @@ func (c *activeOperation) setQuota(coll *store.Container) error {
 
 // setScriptQuota sets, in the response, the limits of a container for items and for the number of scripts,
 // and its present usage of both. The usage by items is the last one that was computed.
-func (c *activeOperation) setScriptQuota(coll *store.Container) {
+func (c *requestInProgress) setScriptQuota(coll *store.Container) {
 	count := func(k store.ResourceKind) string { return strconv.Itoa(len(coll.Resources(k).List())) }
 	c.out.Quota = inspect.Limits + "functions=25;storedProcedures=100;triggers=25;"
 	c.out.Usage = coll.LastUsage() + "functions=" + count(store.KindFunction) +
@@ -281,6 +281,6 @@ func (c *activeOperation) setScriptQuota(coll *store.Container) {
 
 // setItemQuota sets a container's limits and usage of items in the response. The usage is the last one
 // that was computed.
-func (c *activeOperation) setItemQuota(coll *store.Container) {
+func (c *requestInProgress) setItemQuota(coll *store.Container) {
 	c.out.Quota, c.out.Usage = inspect.Limits, coll.LastUsage()
 }

@@ -13,7 +13,7 @@ import (
 // name never reaches another database. The path is taken for a path of rids in two cases only: no database
 // has that name, or the database with that name does not contain the next name of the path while the
 // database with that rid contains the next rid.
-func (s *Service) database(c *activeOperation) (d *store.Database, byRID bool, err error) {
+func (s *Service) database(c *requestInProgress) (d *store.Database, byRID bool, err error) {
 	id := c.req.Address.Database()
 	d, err = s.db.Database(id)
 	if !c.req.Address.ByRID || err == nil && c.containsNext(d, false) {
@@ -28,7 +28,7 @@ func (s *Service) database(c *activeOperation) (d *store.Database, byRID bool, e
 
 // containsNext reports whether the database contains the next element of the path: by its rid if byRID is
 // set, otherwise by its name. It is true if the path ends at the database.
-func (c *activeOperation) containsNext(d *store.Database, byRID bool) bool {
+func (c *requestInProgress) containsNext(d *store.Database, byRID bool) bool {
 	if c.req.Address.N < 2 {
 		return true
 	}
@@ -53,11 +53,11 @@ func (c *activeOperation) containsNext(d *store.Database, byRID bool) bool {
 	return err == nil
 }
 
-func (s *Service) listDatabases(c *activeOperation) error {
+func (s *Service) listDatabases(c *requestInProgress) error {
 	return sendFeed(c, s.databaseFeed())
 }
 
-func (s *Service) queryDatabases(c *activeOperation) error {
+func (s *Service) queryDatabases(c *requestInProgress) error {
 	return queryFeed(c, s.databaseFeed())
 }
 
@@ -70,7 +70,7 @@ func (s *Service) databaseFeed() resourceFeed[*store.Database] {
 	}
 }
 
-func (s *Service) createDatabase(c *activeOperation) error {
+func (s *Service) createDatabase(c *requestInProgress) error {
 	body, err := decodeObject(c.req.Body)
 	if err != nil {
 		return err
@@ -87,7 +87,7 @@ func (s *Service) createDatabase(c *activeOperation) error {
 	return c.sendDatabase(StatusCreated, d)
 }
 
-func (s *Service) readDatabase(c *activeOperation) error {
+func (s *Service) readDatabase(c *requestInProgress) error {
 	d, _, err := s.database(c)
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ func (s *Service) readDatabase(c *activeOperation) error {
 	return c.sendDatabase(StatusOK, d)
 }
 
-func (s *Service) deleteDatabase(c *activeOperation) error {
+func (s *Service) deleteDatabase(c *requestInProgress) error {
 	d, _, err := s.database(c)
 	if err != nil {
 		return err
@@ -106,7 +106,7 @@ func (s *Service) deleteDatabase(c *activeOperation) error {
 	return c.noContent(StatusNoContent)
 }
 
-func (c *activeOperation) sendDatabase(status int, d *store.Database) error {
+func (c *requestInProgress) sendDatabase(status int, d *store.Database) error {
 	c.out.setETag(d.ETag())
 	return c.json(status, appendDatabase(nil, d))
 }

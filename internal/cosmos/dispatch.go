@@ -1,7 +1,7 @@
 package cosmos
 
 // operationHandler runs one operation. It fills in the call's response or returns an error.
-type operationHandler func(s *Service, c *activeOperation) error
+type operationHandler func(s *Service, c *requestInProgress) error
 
 // handlers maps each kind and operation to its handler.
 var handlers = [kindCount]struct{ feed, single [opCount]operationHandler }{

@@ -1,7 +1,7 @@
 // Package cosmos implements the operations of Azure Cosmos DB over a store, independently of any protocol. A
-// Request describes the operation that a client requests, an Answer is the response. An implementation of a
+// Request describes the operation that a client requests, a Response is the response. An implementation of a
 // protocol is called a wire; package httpapi is the wire for HTTP. It fills in the Request, passes both to
-// Service.Serve and sends the Answer.
+// Service.Serve and sends the Response.
 //
 //	kind.go       kinds of resources and operations
 //	request.go    input of an operation: kind, operation, address by name or by rid, typed headers, body

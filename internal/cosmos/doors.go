@@ -12,7 +12,7 @@ import (
 
 // Container returns the container that the request's address names, and sets it as the owner in the
 // response.
-func (s *Service) Container(ctx context.Context, req *Request, out *Answer) (*store.Container, error) {
+func (s *Service) Container(ctx context.Context, req *Request, out *Response) (*store.Container, error) {
 	c := s.begin(ctx, req, out)
 	defer c.end()
 	return s.container(c)
@@ -22,7 +22,7 @@ func (s *Service) Container(ctx context.Context, req *Request, out *Answer) (*st
 // For a container addressed by rid that exists, it returns the ids that the rids stand for.
 func (s *Service) Names(ctx context.Context, req *Request) (database, container string) {
 	if req.Address.ByRID && req.Address.N > 1 {
-		var found Answer
+		var found Response
 		if coll, err := s.Container(ctx, req, &found); err == nil {
 			info := coll.Info()
 			return info.DatabaseID, info.ID
@@ -45,7 +45,7 @@ func (s *Service) DataTime(database string) (now time.Time) {
 
 // Receipt sets, from the receipt of a store operation, the partition range, the LSN and the charge in the
 // response.
-func (s *Service) Receipt(ctx context.Context, req *Request, out *Answer, r store.OperationReceipt) {
+func (s *Service) Receipt(ctx context.Context, req *Request, out *Response, r store.OperationReceipt) {
 	c := s.begin(ctx, req, out)
 	defer c.end()
 	c.setReceiptOf(r)
@@ -53,7 +53,7 @@ func (s *Service) Receipt(ctx context.Context, req *Request, out *Answer, r stor
 
 // HoldPage reserves the memory that a page may need, before the page is made. It waits for the memory, and
 // fails with 429 when ctx ends or answerWait has passed.
-func (s *Service) HoldPage(ctx context.Context, req *Request, out *Answer) error {
+func (s *Service) HoldPage(ctx context.Context, req *Request, out *Response) error {
 	c := s.begin(ctx, req, out)
 	defer c.end()
 	return c.holdPage()
@@ -62,7 +62,7 @@ func (s *Service) HoldPage(ctx context.Context, req *Request, out *Answer) error
 // Hold reserves memory for the finished response. For a read it waits for the memory, and fails with 429
 // when ctx ends or answerWait has passed. For a write it neither waits nor fails. It does nothing for an
 // error response.
-func (s *Service) Hold(ctx context.Context, req *Request, out *Answer) error {
+func (s *Service) Hold(ctx context.Context, req *Request, out *Response) error {
 	if out.Status >= StatusBadRequest {
 		return nil
 	}

@@ -96,7 +96,7 @@ const (
 )
 
 // rowKinds maps the operation types of the .NET SDK's binary batch format (HybridRow) to those of the store.
-var rowKinds = map[uint32]store.OperationKind{
+var rowKinds = map[uint32]store.ItemOperationKind{
 	0: store.OperationCreate, 1: store.OperationPatch, 2: store.OperationRead,
 	4: store.OperationDelete, 5: store.OperationReplace, 20: store.OperationUpsert,
 }

@@ -37,7 +37,8 @@ func TestReadRows(t *testing.T) {
 	if err != nil || len(got) != 1 || !reflect.DeepEqual(got[0], want) {
 		t.Errorf("got %+v, %v\nwant %+v", got, err, want)
 	}
-	for code, kind := range map[byte]store.OperationKind{0: store.OperationCreate, 1: store.OperationPatch, 2: store.OperationRead,
+	for code, kind := range map[byte]store.ItemOperationKind{0: store.OperationCreate,
+		1: store.OperationPatch, 2: store.OperationRead,
 		4: store.OperationDelete, 5: store.OperationReplace, 20: store.OperationUpsert} {
 		row := hybridrowtest.Bytes(t, "81 70 54 e1 7f 01 00 00 00 00 00 00 00 00") // no column but the first
 		row[6] = code

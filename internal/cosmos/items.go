@@ -8,7 +8,7 @@ import (
 // item returns the container and the key of the item that the path names by id or by rid. The partition key
 // is in a header and must be that of the item. A replace may omit the header: the partition key is then
 // taken from the stored item if the path has a rid, or from the document if the path has an id.
-func (s *Service) item(c *activeOperation) (*store.Container, store.ItemKey, error) {
+func (s *Service) item(c *requestInProgress) (*store.Container, store.ItemKey, error) {
 	p, _, err := s.within(c)
 	if err != nil {
 		return nil, store.ItemKey{}, err
@@ -30,7 +30,7 @@ func (s *Service) item(c *activeOperation) (*store.Container, store.ItemKey, err
 
 // session returns the positions in the request's session token: the LSNs, by partition range, that a read
 // must have reached. It returns none for a write, which need not wait for them.
-func (c *activeOperation) session() []store.SessionTokenEntry {
+func (c *requestInProgress) session() []store.SessionTokenEntry {
 	if c.req.Operation != OpRead {
 		return nil
 	}
@@ -40,13 +40,13 @@ func (c *activeOperation) session() []store.SessionTokenEntry {
 // setReceiptOf copies the partition range, the LSN and the charge of a store operation to the response. It
 // must be called before the error of the operation is checked, because a failed operation has a receipt as
 // well.
-func (c *activeOperation) setReceiptOf(r store.OperationReceipt) {
+func (c *requestInProgress) setReceiptOf(r store.OperationReceipt) {
 	c.setReceipt(r.Range, r.LSN, r.Charge)
 	c.out.Lint = r.Lint
 	c.reply = r.Reply
 }
 
-func (s *Service) createItem(c *activeOperation) error {
+func (s *Service) createItem(c *requestInProgress) error {
 	coll, err := s.container(c)
 	if err != nil {
 		return err
@@ -59,7 +59,7 @@ func (s *Service) createItem(c *activeOperation) error {
 	return c.sendItem(coll, StatusCreated, it, c.in.Minimal)
 }
 
-func (s *Service) upsertItem(c *activeOperation) error {
+func (s *Service) upsertItem(c *requestInProgress) error {
 	coll, err := s.container(c)
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func (s *Service) upsertItem(c *activeOperation) error {
 	return c.sendItem(coll, status, it, c.in.Minimal)
 }
 
-func (s *Service) readItem(c *activeOperation) error {
+func (s *Service) readItem(c *requestInProgress) error {
 	coll, key, err := s.item(c)
 	if err != nil {
 		return err
@@ -93,7 +93,7 @@ func (s *Service) readItem(c *activeOperation) error {
 	return c.sendItem(coll, StatusOK, it, false)
 }
 
-func (s *Service) replaceItem(c *activeOperation) error {
+func (s *Service) replaceItem(c *requestInProgress) error {
 	coll, key, err := s.item(c)
 	if err != nil {
 		return err
@@ -106,7 +106,7 @@ func (s *Service) replaceItem(c *activeOperation) error {
 	return c.sendItem(coll, StatusOK, it, c.in.Minimal)
 }
 
-func (s *Service) deleteItem(c *activeOperation) error {
+func (s *Service) deleteItem(c *requestInProgress) error {
 	coll, key, err := s.item(c)
 	if err != nil {
 		return err
@@ -121,7 +121,7 @@ func (s *Service) deleteItem(c *activeOperation) error {
 }
 
 // deletePartition deletes all items of a partition key.
-func (s *Service) deletePartition(c *activeOperation) error {
+func (s *Service) deletePartition(c *requestInProgress) error {
 	coll, err := s.container(c)
 	if err != nil {
 		return err
@@ -134,7 +134,7 @@ func (s *Service) deletePartition(c *activeOperation) error {
 	return c.noContent(StatusOK)
 }
 
-func (s *Service) listItems(c *activeOperation) error {
+func (s *Service) listItems(c *requestInProgress) error {
 	p, rid, err := s.within(c)
 	if err != nil {
 		return err
@@ -155,7 +155,7 @@ func (s *Service) listItems(c *activeOperation) error {
 // itemsPageBody is the body of a page of items, which the store fills.
 type itemsPageBody struct {
 	*listBody
-	call  *activeOperation
+	call  *requestInProgress
 	empty int // length of the buffer without items
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 // largePage creates four items of 1 MB, and returns the request for a page with all of them.
-func largePage(w *serviceClient) cosmos.Request {
+func largePage(w *inProcessServiceClient) cosmos.Request {
 	w.container()
 	for i := range 4 {
 		w.send(of(cosmos.OpCreate, true, "", fmt.Sprintf(`{"id":"%d","pk":"a","pad":%q}`, i,
@@ -32,7 +32,7 @@ func TestLargePageMemory(t *testing.T) {
 	w := newFrameProtocol(t, func(*cosmos.Options) {})
 	req := largePage(w)
 	read := func() {
-		var answer cosmos.Answer
+		var answer cosmos.Response
 		req.Trusted = true
 		w.svc.Serve(t.Context(), &req, &answer)
 		if answer.Status != 200 || answer.Count != 4 || len(answer.Body) < 4<<20 {

@@ -24,7 +24,7 @@ const (
 
 // reserve reserves memory for a response before it is made. A read of a single item does not need it,
 // since readOnce reserves the memory after the read.
-func (c *activeOperation) reserve() error {
+func (c *requestInProgress) reserve() error {
 	switch c.req.Operation {
 	case OpQuery, OpChangeFeed, OpQueryChanges, OpBatch:
 	case OpPatch:
@@ -40,13 +40,13 @@ func (c *activeOperation) reserve() error {
 }
 
 // holdPage reserves the memory that may be needed to make a page, but at most the share of one request.
-func (c *activeOperation) holdPage() error {
+func (c *requestInProgress) holdPage() error {
 	return c.hold(min(2*store.MaxPageBytes, c.srv.memory.Share()))
 }
 
 // hold changes the memory reserved for the response to n bytes. If there is not enough, it waits. It fails
 // with 429 when the call's context ends or answerWait has passed.
-func (c *activeOperation) hold(n int64) error {
+func (c *requestInProgress) hold(n int64) error {
 	n = c.counted(n)
 	if n <= c.out.reserved {
 		return c.shrink(n)
@@ -63,7 +63,7 @@ func (c *activeOperation) hold(n int64) error {
 
 // tryHold changes the memory reserved for the response to n bytes. If there is not enough memory, it returns
 // false at once; hold would wait.
-func (c *activeOperation) tryHold(n int64) bool {
+func (c *requestInProgress) tryHold(n int64) bool {
 	n = c.counted(n)
 	if n <= c.out.reserved {
 		return c.shrink(n) == nil
@@ -75,7 +75,7 @@ func (c *activeOperation) tryHold(n int64) bool {
 	return true
 }
 
-func (c *activeOperation) shrink(n int64) error {
+func (c *requestInProgress) shrink(n int64) error {
 	c.srv.memory.Give(c.out.reserved - n)
 	c.out.reserved = n
 	return nil
@@ -83,7 +83,7 @@ func (c *activeOperation) shrink(n int64) error {
 
 // counted returns how many bytes a response of n bytes counts against the memory limit: none for a small
 // response, and never more than the limit.
-func (c *activeOperation) counted(n int64) int64 {
+func (c *requestInProgress) counted(n int64) int64 {
 	if n = min(n, c.srv.memory.Size()); n <= smallAnswer {
 		return 0
 	}
@@ -97,12 +97,12 @@ func noMemory() error {
 }
 
 // size returns the number of bytes of memory that the response uses.
-func (c *activeOperation) size() int64 { return int64(cap(c.out.Body) + c.sourceBytes) }
+func (c *requestInProgress) size() int64 { return int64(cap(c.out.Body) + c.sourceBytes) }
 
 // readOnce runs a read and reserves the memory of its response. If there is not enough memory, readOnce
 // drops the response, waits until the memory is reserved, and runs the read again. While memory is scarce
 // only a few reads run at the same time, which limits the number of responses without a reservation.
-func (c *activeOperation) readOnce(run func() error) error {
+func (c *requestInProgress) readOnce(run func() error) error {
 	leave := func() {}
 	if m := c.srv.memory; m.TryTake(min(largestItem, m.Size())) {
 		m.Give(min(largestItem, m.Size()))
@@ -131,7 +131,7 @@ func (c *activeOperation) readOnce(run func() error) error {
 
 // enterScarce waits for permission to run a read while memory is scarce, since only a few reads may then run
 // at a time. The caller must call leave after the read. leave is nil if the request ends first.
-func (c *activeOperation) enterScarce() (leave func()) {
+func (c *requestInProgress) enterScarce() (leave func()) {
 	select {
 	case c.srv.scarce <- struct{}{}:
 		return func() { <-c.srv.scarce }
@@ -142,7 +142,7 @@ func (c *activeOperation) enterScarce() (leave func()) {
 
 // holdAnswer reserves memory for the finished response, which counts against the budget of all requests. If
 // there is not enough memory, a read fails; a write has already happened, so its response is sent anyway.
-func (c *activeOperation) holdAnswer() error {
+func (c *requestInProgress) holdAnswer() error {
 	if len(c.out.Body) <= smallAnswer && c.out.reserved == 0 {
 		return nil
 	}

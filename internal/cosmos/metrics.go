@@ -13,7 +13,7 @@ import (
 
 // setExecutionInfo sets the direction in which equal rows of an ORDER BY are returned. Clients use it to
 // decide which rows to skip when they resume the query.
-func (c *activeOperation) setExecutionInfo(p store.QueryPage) {
+func (c *requestInProgress) setExecutionInfo(p store.QueryPage) {
 	if p.Ordered {
 		c.out.ExecutionInfo = fmt.Sprintf(`{"reverseRidEnabled":false,"reverseIndexScan":%t}`, p.Descending)
 	}
@@ -22,7 +22,7 @@ func (c *activeOperation) setExecutionInfo(p store.QueryPage) {
 // setQueryMetrics sets the query metrics header for clients that ask for it: names and values, separated by
 // ';' and '='. It contains all names that Cosmos DB sends. Times are in milliseconds and at least 0.01,
 // which also stands for a time that is not measured separately.
-func (c *activeOperation) setQueryMetrics(s query.Stats, took time.Duration) {
+func (c *requestInProgress) setQueryMetrics(s query.Stats, took time.Duration) {
 	if !c.in.QueryMetrics {
 		return
 	}
@@ -50,7 +50,7 @@ func milliseconds(d time.Duration) float64 { return max(float64(d)/float64(time.
 // setIndexUse sets the index metrics header for clients that ask for it: the indexes that a query has used,
 // and those that would make it faster. Version 1 is in base64, version 2 is URL-encoded. If a client
 // requests both, version 2 is sent.
-func (c *activeOperation) setIndexUse(use query.UsedAndPotentialIndexes) {
+func (c *requestInProgress) setIndexUse(use query.UsedAndPotentialIndexes) {
 	var text []byte
 	var err error
 	switch {

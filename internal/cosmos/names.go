@@ -39,10 +39,10 @@ func (r *Request) TelemetryName() string {
 	return telemetryNames[r.Kind].by[r.Operation]
 }
 
-// operationNames holds the names in telemetry of the operations on one kind of resource: by has those of
-// single operations, such as create_item, and list that of reading all resources of the kind. A name that is
-// not made of a verb and a kind, such as execute_batch, comes from TelemetryName.
-type operationNames struct {
+// operationTelemetryNames holds the names in telemetry of the operations on one kind of resource: by has
+// those of single operations, such as create_item, and list that of reading all resources of the kind. A name
+// that is not made of a verb and a kind, such as execute_batch, comes from TelemetryName.
+type operationTelemetryNames struct {
 	by   [opCount]string
 	list string
 }
@@ -51,7 +51,7 @@ type operationNames struct {
 // request needs one.
 var telemetryNames = makeTelemetryNames()
 
-func makeTelemetryNames() (names [kindCount]operationNames) {
+func makeTelemetryNames() (names [kindCount]operationTelemetryNames) {
 	for kind, nouns := range telemetryNouns {
 		for op, verb := range telemetryVerbs {
 			names[kind].by[op] = verb + nouns[0]

@@ -8,13 +8,13 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-func (s *Service) listOffers(c *activeOperation) error {
+func (s *Service) listOffers(c *requestInProgress) error {
 	return sendFeed(c, s.offerFeed())
 }
 
 // queryOffers responds to queries over offers. Clients use them to find the throughput of a container or a
 // database, by its rid or its self link.
-func (s *Service) queryOffers(c *activeOperation) error {
+func (s *Service) queryOffers(c *requestInProgress) error {
 	return queryFeed(c, s.offerFeed())
 }
 
@@ -27,7 +27,7 @@ func (s *Service) offerFeed() resourceFeed[store.Offer] {
 	}
 }
 
-func (s *Service) readOffer(c *activeOperation) error {
+func (s *Service) readOffer(c *requestInProgress) error {
 	o, err := s.db.Offer(c.req.Address.Leaf())
 	if err != nil {
 		return err
@@ -37,7 +37,7 @@ func (s *Service) readOffer(c *activeOperation) error {
 
 // replaceOffer changes the throughput of a container or database. The body of the request is the complete
 // modified offer; its id or _rid must be that of the offer in the path.
-func (s *Service) replaceOffer(c *activeOperation) error {
+func (s *Service) replaceOffer(c *requestInProgress) error {
 	body, err := decodeObject(c.req.Body)
 	if err != nil {
 		return err
@@ -149,7 +149,7 @@ func migrated(old definition.Throughput, content jsondoc.Value,
 	return definition.Throughput{Manual: ru}, err
 }
 
-func (c *activeOperation) sendOffer(o store.Offer) error {
+func (c *requestInProgress) sendOffer(o store.Offer) error {
 	c.out.setETag(o.ETag)
 	c.out.ReplacePending, c.out.MinThroughput = o.Pending, 400
 	if o.Throughput.Autoscale > 0 {

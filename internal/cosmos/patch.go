@@ -8,7 +8,7 @@ import (
 )
 
 // patchItem changes parts of an item.
-func (s *Service) patchItem(c *activeOperation) error {
+func (s *Service) patchItem(c *requestInProgress) error {
 	coll, key, err := s.item(c)
 	if err != nil {
 		return err

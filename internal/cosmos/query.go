@@ -10,7 +10,7 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-func (s *Service) queryItems(c *activeOperation) error {
+func (s *Service) queryItems(c *requestInProgress) error {
 	p, rid, err := s.within(c)
 	if err != nil {
 		return err
@@ -19,7 +19,7 @@ func (s *Service) queryItems(c *activeOperation) error {
 	if err != nil {
 		return err
 	}
-	var resume *store.ResumePosition
+	var resume *store.OrderedQueryResumePosition
 	if !c.req.BareText {
 		if resume, err = decodeResume(jsondoc.Of(c.req.Body).Member("resumeFilter")); err != nil {
 			return err
@@ -43,7 +43,7 @@ func (s *Service) queryItems(c *activeOperation) error {
 
 // crossPartition returns whether a query without a partition key may read several partitions, and whether
 // the server merges the results. This depends on the client's headers and the server's options.
-func (s *Service) crossPartition(c *activeOperation) store.CrossPartitionMode {
+func (s *Service) crossPartition(c *requestInProgress) store.CrossPartitionMode {
 	switch {
 	case s.opt.ServeCrossPartition || c.in.ServeCross:
 		return store.CrossServe
@@ -55,7 +55,7 @@ func (s *Service) crossPartition(c *activeOperation) store.CrossPartitionMode {
 
 // queryFeed responds with one page of a query over the rows of a feed. The query runs on the JSON text that a
 // read returns. Paging is stateless: the continuation token contains the position of a row.
-func queryFeed[T any](c *activeOperation, f resourceFeed[T]) error {
+func queryFeed[T any](c *requestInProgress, f resourceFeed[T]) error {
 	text, params, err := decodeQuery(c)
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func queryFeed[T any](c *activeOperation, f resourceFeed[T]) error {
 	if _, ordered := plan.Ordered(); ordered {
 		return BadRequest("Order-by is not supported for the target resource type.")
 	}
-	list := make([]query.UnstoredJSONObject, len(f.rows))
+	list := make([]query.UnstoredInputObject, len(f.rows))
 	for i, row := range f.rows {
 		list[i].Text = f.render(nil, row)
 		if list[i].Position, err = strconv.ParseUint(f.position(row), 16, 64); err != nil {
@@ -103,7 +103,7 @@ func queryFeed[T any](c *activeOperation, f resourceFeed[T]) error {
 
 // sendResult responds with a page of a query's result. took is the time that was needed to make it. Once
 // the rows are encoded, it releases their memory, so that they do not stay there while a slow client reads.
-func (c *activeOperation) sendResult(owner, key string, p *store.QueryPage, took time.Duration) error {
+func (c *requestInProgress) sendResult(owner, key string, p *store.QueryPage, took time.Duration) error {
 	size := 0
 	for _, row := range p.Rows {
 		size += len(row) + 1
@@ -123,7 +123,7 @@ func (c *activeOperation) sendResult(owner, key string, p *store.QueryPage, took
 
 // decodeQuery parses the body of a query: {"query": "...", "parameters": [{"name": "@p", "value": ...}]}, or
 // the plain text. Unknown members, which some clients send, are ignored.
-func decodeQuery(c *activeOperation) (text string, params []store.Parameter, err error) {
+func decodeQuery(c *requestInProgress) (text string, params []store.QueryParameter, err error) {
 	if c.req.BareText {
 		if !utf8.Valid(c.req.Body) {
 			return "", nil, BadRequest("The query is not valid UTF-8.")

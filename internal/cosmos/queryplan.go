@@ -12,7 +12,7 @@ import (
 const planPrefix = "Gateway Failed to Retrieve Query Plan: "
 
 // queryPlan responds with the plan that a client needs to run a query over several partition ranges.
-func (s *Service) queryPlan(c *activeOperation) error {
+func (s *Service) queryPlan(c *requestInProgress) error {
 	p, _, err := s.within(c)
 	if err != nil {
 		return err
@@ -42,13 +42,13 @@ func (s *Service) queryPlan(c *activeOperation) error {
 //
 // An empty array stands for undefined. An object stands for an ORDER BY value that is an array or an object;
 // it contains the hash of that value.
-func decodeResume(filter jsondoc.Value) (*store.ResumePosition, error) {
+func decodeResume(filter jsondoc.Value) (*store.OrderedQueryResumePosition, error) {
 	switch filter.Kind() {
 	case jsondoc.Undefined, jsondoc.Null:
 		return nil, nil
 	}
 	values, rid, exclude := filter.Member("value"), filter.Member("rid"), filter.Member("exclude")
-	r := &store.ResumePosition{Exclude: exclude.Bool()}
+	r := &store.OrderedQueryResumePosition{Exclude: exclude.Bool()}
 	if k := rid.Kind(); k == jsondoc.String {
 		r.RID = rid.Str()
 	} else if k != jsondoc.Undefined && k != jsondoc.Null {
@@ -62,7 +62,7 @@ func decodeResume(filter jsondoc.Value) (*store.ResumePosition, error) {
 	}
 	known := true
 	values.Each(func(_ string, v jsondoc.Value) bool {
-		var at query.OrderValue
+		var at query.OrderByValue
 		at, known = decodeOrderValue(v)
 		r.Values = append(r.Values, at)
 		return known
@@ -75,7 +75,7 @@ func decodeResume(filter jsondoc.Value) (*store.ResumePosition, error) {
 
 // decodeOrderValue parses one ORDER BY value of a resume filter. An array or an object is given by its
 // hash, whose two halves, low and high, are signed integers. known is false if the value is malformed.
-func decodeOrderValue(v jsondoc.Value) (at query.OrderValue, known bool) {
+func decodeOrderValue(v jsondoc.Value) (at query.OrderByValue, known bool) {
 	switch {
 	case v.Kind() < jsondoc.Array:
 		return query.OrderedBy(v), true

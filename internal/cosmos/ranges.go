@@ -14,7 +14,7 @@ import (
 // request until they get it. Otherwise the response contains the ranges created since then: the children of
 // split ranges. If the container is addressed by rid and was deleted, the response contains the ranges of
 // the container that now has its name: see store.DB.Successor.
-func (s *Service) listRanges(c *activeOperation) error {
+func (s *Service) listRanges(c *requestInProgress) error {
 	coll, set, err := s.ranges(c)
 	if err != nil {
 		return err
@@ -38,7 +38,7 @@ func (s *Service) listRanges(c *activeOperation) error {
 // ranges returns the container of the request and its partition key ranges. If the request addresses a
 // deleted container by its rid, ranges returns the container that now has its name. It does so only for a
 // client with the master key: a resource token is valid for one container, not for its name.
-func (s *Service) ranges(c *activeOperation) (*store.Container, store.PartitionRanges, error) {
+func (s *Service) ranges(c *requestInProgress) (*store.Container, store.PartitionRanges, error) {
 	p, _, err := s.within(c)
 	if err == nil {
 		return p.container, p.container.Ranges(), nil

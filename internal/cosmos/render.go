@@ -79,7 +79,7 @@ func (buf *bodyBuffer) release() {
 }
 
 // sendItem responds with an item of a container, or without a body if minimal is set.
-func (c *activeOperation) sendItem(coll *store.Container, status int, it store.Item, minimal bool) error {
+func (c *requestInProgress) sendItem(coll *store.Container, status int, it store.Item, minimal bool) error {
 	c.setItemQuota(coll)
 	c.out.setETag(it.ETag())
 	if c.in.ExplainTTL {
@@ -100,7 +100,7 @@ func (c *activeOperation) sendItem(coll *store.Container, status int, it store.I
 
 // appendItem appends an item with its system properties. They are omitted if the client that wrote the item
 // and the client of this request have both asked for that.
-func (c *activeOperation) appendItem(dst []byte, it store.Item) []byte {
+func (c *requestInProgress) appendItem(dst []byte, it store.Item) []byte {
 	if c.in.Plain && it.Plain() {
 		return append(dst, it.Body()...)
 	}
@@ -127,7 +127,7 @@ func appendDatabase(dst []byte, d *store.Database) []byte {
 	return append(dst, `,"_colls":"colls/","_users":"users/"}`...)
 }
 
-func (c *activeOperation) appendContainer(dst []byte, i store.ContainerInfo) []byte {
+func (c *requestInProgress) appendContainer(dst []byte, i store.ContainerInfo) []byte {
 	if !c.in.LegacyIndexes {
 		i.Spec.Indexing = i.Spec.Indexing.WithoutLegacy()
 	}

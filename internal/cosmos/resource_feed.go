@@ -27,7 +27,7 @@ type resourceFeed[T any] struct {
 }
 
 // sendFeed responds with one page of the rows.
-func sendFeed[T any](c *activeOperation, f resourceFeed[T]) error {
+func sendFeed[T any](c *requestInProgress, f resourceFeed[T]) error {
 	after, err := f.resume(c.in.Continuation)
 	if err != nil {
 		return err
@@ -97,7 +97,7 @@ const systemRoom = 400
 type listBody struct {
 	*bodyBuffer
 	n    int // rows
-	call *activeOperation
+	call *requestInProgress
 	turn *store.LargeResponsePermit // of a large page; nil: none
 	next int                        // length of the buffer at which the next turn begins
 }
@@ -108,7 +108,7 @@ const pieceSize = 256 << 10
 
 // newPage starts the body of a list, {"_rid": owner, key: [...]}, up to its first row. size is the
 // approximate length of all rows in bytes, for which space is reserved, so that the buffer need not grow.
-func (c *activeOperation) newPage(owner, key string, size int) *listBody {
+func (c *requestInProgress) newPage(owner, key string, size int) *listBody {
 	var turn *store.LargeResponsePermit
 	if size >= pieceSize {
 		turn = c.srv.db.TakeTurn(c.ctx)
@@ -120,7 +120,7 @@ func (c *activeOperation) newPage(owner, key string, size int) *listBody {
 }
 
 // startPage starts the body of a list of unknown size, {"_rid": owner, key: [...]}, up to its first row.
-func (c *activeOperation) startPage(owner, key string) *listBody {
+func (c *requestInProgress) startPage(owner, key string) *listBody {
 	p := &listBody{bodyBuffer: borrow(), call: c, next: pieceSize}
 	p.grow(len(owner) + systemRoom)
 	p.b = append(append(p.b, `{"_rid":"`...), owner...)
@@ -148,7 +148,7 @@ func (p *listBody) comma() {
 
 // sendPage completes the page and responds with it. The result of a query may be binary; a read feed is
 // always text, as in Cosmos DB.
-func (c *activeOperation) sendPage(p *listBody) error {
+func (c *requestInProgress) sendPage(p *listBody) error {
 	p.turn.Leave()
 	if err := c.ctx.Err(); err != nil { // the turns may not have been taken
 		p.release()

@@ -38,7 +38,7 @@ type resourceParent struct {
 // resources returns the parent of the resource that the path of the request addresses. The parent is a
 // database, user or container; the resource is a user, permission, client encryption key or script, or the
 // list of all of one kind.
-func (s *Service) resources(c *activeOperation) (p resourceParent, err error) {
+func (s *Service) resources(c *requestInProgress) (p resourceParent, err error) {
 	k := smallKinds[c.req.Kind].kind
 	switch c.req.Kind {
 	case KindSproc, KindTrigger, KindUDF:
@@ -79,7 +79,7 @@ func (p resourceParent) named(id string) (store.UserOrScriptResource, error) {
 	return p.Read(id)
 }
 
-func (s *Service) listResources(c *activeOperation) error {
+func (s *Service) listResources(c *requestInProgress) error {
 	f, err := s.resourceFeed(c)
 	if err != nil {
 		return err
@@ -87,7 +87,7 @@ func (s *Service) listResources(c *activeOperation) error {
 	return sendFeed(c, f)
 }
 
-func (s *Service) queryResources(c *activeOperation) error {
+func (s *Service) queryResources(c *requestInProgress) error {
 	f, err := s.resourceFeed(c)
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ func (s *Service) queryResources(c *activeOperation) error {
 	return queryFeed(c, f)
 }
 
-func (s *Service) resourceFeed(c *activeOperation) (f resourceFeed[store.UserOrScriptResource], err error) {
+func (s *Service) resourceFeed(c *requestInProgress) (f resourceFeed[store.UserOrScriptResource], err error) {
 	p, err := s.resources(c)
 	if err != nil {
 		return f, err
@@ -122,14 +122,14 @@ func resourcePosition(rid string) string {
 	return fmt.Sprintf("%016X", binary.LittleEndian.Uint64(b[len(b)-8:]))
 }
 
-func (s *Service) createResource(c *activeOperation) error {
+func (s *Service) createResource(c *requestInProgress) error {
 	return s.writeResource(c, func(p resourceParent) (store.UserOrScriptResource, int, error) {
 		r, err := p.Create(c.ctx, c.req.Body)
 		return r, StatusCreated, err
 	})
 }
 
-func (s *Service) upsertResource(c *activeOperation) error {
+func (s *Service) upsertResource(c *requestInProgress) error {
 	return s.writeResource(c, func(p resourceParent) (store.UserOrScriptResource, int, error) {
 		r, inserted, err := p.Upsert(c.ctx, c.req.Body, c.in.writeOptions())
 		if inserted {
@@ -139,7 +139,7 @@ func (s *Service) upsertResource(c *activeOperation) error {
 	})
 }
 
-func (s *Service) replaceResource(c *activeOperation) error {
+func (s *Service) replaceResource(c *requestInProgress) error {
 	return s.writeResource(c, func(p resourceParent) (store.UserOrScriptResource, int, error) {
 		old, err := p.named(c.req.Address.Leaf())
 		if err != nil {
@@ -151,7 +151,7 @@ func (s *Service) replaceResource(c *activeOperation) error {
 }
 
 // writeResource calls write and responds with the resource that write returns.
-func (s *Service) writeResource(c *activeOperation, write func(resourceParent) (store.UserOrScriptResource,
+func (s *Service) writeResource(c *requestInProgress, write func(resourceParent) (store.UserOrScriptResource,
 	int,
 	error)) error {
 	p, err := s.resources(c)
@@ -166,14 +166,14 @@ func (s *Service) writeResource(c *activeOperation, write func(resourceParent) (
 }
 
 // resource returns the addressed resource and its parent.
-func (s *Service) resource(c *activeOperation) (p resourceParent, r store.UserOrScriptResource, err error) {
+func (s *Service) resource(c *requestInProgress) (p resourceParent, r store.UserOrScriptResource, err error) {
 	if p, err = s.resources(c); err == nil {
 		r, err = p.named(c.req.Address.Leaf())
 	}
 	return p, r, err
 }
 
-func (s *Service) readResource(c *activeOperation) error {
+func (s *Service) readResource(c *requestInProgress) error {
 	p, r, err := s.resource(c)
 	if err != nil {
 		return err
@@ -185,7 +185,7 @@ func (s *Service) readResource(c *activeOperation) error {
 	return c.sendResource(p, StatusOK, r)
 }
 
-func (s *Service) deleteResource(c *activeOperation) error {
+func (s *Service) deleteResource(c *requestInProgress) error {
 	p, r, err := s.resource(c)
 	if err != nil {
 		return err
@@ -196,7 +196,7 @@ func (s *Service) deleteResource(c *activeOperation) error {
 	return c.noContent(StatusNoContent)
 }
 
-func (c *activeOperation) sendResource(p resourceParent, status int, r store.UserOrScriptResource) error {
+func (c *requestInProgress) sendResource(p resourceParent, status int, r store.UserOrScriptResource) error {
 	c.out.setETag(r.ETag)
 	if p.in != nil {
 		c.setScriptQuota(p.in)
@@ -206,7 +206,7 @@ func (c *activeOperation) sendResource(p resourceParent, status int, r store.Use
 
 // appendResource appends the JSON of a user, permission, client encryption key or script: the members that
 // the client sent, followed by those of the server.
-func (c *activeOperation) appendResource(dst []byte, r store.UserOrScriptResource) []byte {
+func (c *requestInProgress) appendResource(dst []byte, r store.UserOrScriptResource) []byte {
 	dst = append(dst, r.Body...)
 	dst[len(dst)-1] = ',' // replaces the closing brace
 	dst = appendSystem(dst, r.RID, r.Self, r.ETag, r.Timestamp)

@@ -10,7 +10,7 @@ import (
 
 // executeProcedure runs a stored procedure in the partition key that the header names. The body is an array
 // with the arguments.
-func (s *Service) executeProcedure(c *activeOperation) error {
+func (s *Service) executeProcedure(c *requestInProgress) error {
 	p, err := s.resources(c)
 	if err != nil {
 		return err

@@ -18,20 +18,20 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// serviceClient is a client for tests that calls a cosmos.Service without HTTP. It uses nothing but the
-// exported types of package cosmos.
-type serviceClient struct {
+// inProcessServiceClient is a client for tests that calls a cosmos.Service without HTTP. It uses nothing but
+// the exported types of package cosmos.
+type inProcessServiceClient struct {
 	t      *testing.T
 	svc    *cosmos.Service
 	tokens *cosmos.ResourceTokenIssuer
 	memory *store.MemoryBudget
 }
 
-// testServiceResponse is the response of the cosmos.Service to a request of a serviceClient.
+// testServiceResponse is the response of the cosmos.Service to a request of an inProcessServiceClient.
 type testServiceResponse struct {
 	t       *testing.T
 	what    string
-	answer  cosmos.Answer
+	answer  cosmos.Response
 	body    string
 	rows    bool
 	session string // the token that a client sends back
@@ -39,7 +39,7 @@ type testServiceResponse struct {
 
 var began = time.Date(2027, 3, 1, 12, 0, 0, 0, time.UTC)
 
-func newFrameProtocol(t *testing.T, change func(*cosmos.Options)) *serviceClient {
+func newFrameProtocol(t *testing.T, change func(*cosmos.Options)) *inProcessServiceClient {
 	t.Helper()
 	clock, wall := ttl.NewManual(began), ttl.NewManual(began)
 	e, err := testdisk.New(t).Open(t.Context())
@@ -59,7 +59,7 @@ func newFrameProtocol(t *testing.T, change func(*cosmos.Options)) *serviceClient
 		Tokens:    cosmos.NewResourceTokens([]byte("key")),
 		AccountID: "a", Consistency: cosmos.Session}
 	change(&o)
-	return &serviceClient{t: t, svc: cosmos.New(o), tokens: o.Tokens, memory: db.Memory()}
+	return &inProcessServiceClient{t: t, svc: cosmos.New(o), tokens: o.Tokens, memory: db.Memory()}
 }
 
 // at returns the address with these ids, outermost first: database, container, item.
@@ -68,12 +68,12 @@ func at(ids ...string) (a cosmos.ResourceAddress) {
 	return a
 }
 
-func (w *serviceClient) send(req cosmos.Request) *testServiceResponse {
+func (w *inProcessServiceClient) send(req cosmos.Request) *testServiceResponse {
 	w.t.Helper()
 	return w.sendIn(w.t.Context(), req)
 }
 
-func (w *serviceClient) sendIn(ctx context.Context, req cosmos.Request) *testServiceResponse {
+func (w *inProcessServiceClient) sendIn(ctx context.Context, req cosmos.Request) *testServiceResponse {
 	w.t.Helper()
 	req.Activity, req.URI = "0dd29c1a-2f2e-4a5e-8f60-3a0f1f2f3d4e", "rntbd://host/replicas/1p"
 	req.Trusted = req.Grant == nil
@@ -107,7 +107,7 @@ func (f *testServiceResponse) has(path, want string) *testServiceResponse {
 
 // container creates the database d and in it the container c with the partition key /pk. It returns the
 // response for the container.
-func (w *serviceClient) container() *testServiceResponse {
+func (w *inProcessServiceClient) container() *testServiceResponse {
 	w.t.Helper()
 	w.send(cosmos.Request{Kind: cosmos.KindDatabase, Feed: true, Operation: cosmos.OpCreate,
 		Body: []byte(`{"id":"d"}`)}).is(201, 0)

@@ -50,25 +50,25 @@ func New(o Options) *Service {
 		scarce: make(chan struct{}, scarceReads)}
 }
 
-// activeOperation is a request in progress, with what its handler needs: the service, the request and the
+// requestInProgress is a request in progress, with what its handler needs: the service, the request and the
 // response.
-type activeOperation struct {
+type requestInProgress struct {
 	ctx         context.Context
 	srv         *Service
 	req         *Request
 	in          *RequestHeaders // the headers of req
-	out         *Answer
+	out         *Response
 	reply       []byte           // the item that a post-trigger has set as the response; nil: unchanged
 	sourceBytes int              // size in bytes of the text from which the body was converted
 	payer       *store.Container // container to charge; nil if throughput is not enforced
 }
 
 // calls holds activeOperations that are not in use and have all been reset to zero.
-var calls = sync.Pool{New: func() any { return new(activeOperation) }}
+var calls = sync.Pool{New: func() any { return new(requestInProgress) }}
 
 // Serve runs a request and fills in its response, also on failure. The caller must release the response.
 // Serve refuses a request that is not allowed by the client's resource token (Request.Grant).
-func (s *Service) Serve(ctx context.Context, req *Request, out *Answer) {
+func (s *Service) Serve(ctx context.Context, req *Request, out *Response) {
 	c := s.begin(ctx, req, out)
 	defer c.end()
 	if err := c.run(); err != nil {
@@ -76,20 +76,20 @@ func (s *Service) Serve(ctx context.Context, req *Request, out *Answer) {
 	}
 }
 
-// begin takes an activeOperation from the pool and sets it up for a request. activeOperation.end returns
+// begin takes a requestInProgress from the pool and sets it up for a request. requestInProgress.end returns
 // it to the pool.
-func (s *Service) begin(ctx context.Context, req *Request, out *Answer) *activeOperation {
-	c := calls.Get().(*activeOperation)
-	*c = activeOperation{ctx: ctx, srv: s, req: req, in: &req.Headers, out: out}
+func (s *Service) begin(ctx context.Context, req *Request, out *Response) *requestInProgress {
+	c := calls.Get().(*requestInProgress)
+	*c = requestInProgress{ctx: ctx, srv: s, req: req, in: &req.Headers, out: out}
 	return c
 }
 
-func (c *activeOperation) end() {
-	*c = activeOperation{}
+func (c *requestInProgress) end() {
+	*c = requestInProgress{}
 	calls.Put(c)
 }
 
-func (c *activeOperation) run() error {
+func (c *requestInProgress) run() error {
 	if err := c.srv.Permit(c.ctx, c.req); err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (c *activeOperation) run() error {
 
 // catchUp loads the definitions that other servers over the same data have changed. It is called for
 // requests about definitions; a request for items does this only if it does not find its container.
-func (c *activeOperation) catchUp() error {
+func (c *requestInProgress) catchUp() error {
 	switch c.req.Kind {
 	case KindItem, KindAttachment, KindConflict, KindAccount, KindAddresses, KindNone:
 		return nil
@@ -133,7 +133,7 @@ func (c *activeOperation) catchUp() error {
 // retryRecreated calls run. If several servers share the data, and run fails because its container has
 // been deleted, retryRecreated calls run again, for the container that now has the same name: another
 // server may have created one in the meantime.
-func (c *activeOperation) retryRecreated(run func(*Service, *activeOperation) error) error {
+func (c *requestInProgress) retryRecreated(run func(*Service, *requestInProgress) error) error {
 	err := run(c.srv, c)
 	if fault.ErrorCode(err) != fault.CodeOwnerNotFound || !c.srv.db.Shared() {
 		return err
@@ -163,7 +163,7 @@ func (s *Service) RetryAfterRestore(ctx context.Context, run func() error) error
 
 // Fail converts an error to a response. Values that are already set (charge, session token, etag) are kept.
 // Internal errors are logged.
-func (s *Service) Fail(req *Request, out *Answer, err error) {
+func (s *Service) Fail(req *Request, out *Response, err error) {
 	w, internal := Classify(err)
 	var failed *fault.Error
 	switch {
@@ -232,7 +232,7 @@ func (k ResourceKind) owner() ResourceKind {
 
 // setReceipt sets the partition range that served the request, the LSN of that range, and the charge in RU.
 // If rangeID is empty, it sets only the charge. A charge of 0 is not set.
-func (c *activeOperation) setReceipt(rangeID string, lsn uint64, charge float64) {
+func (c *requestInProgress) setReceipt(rangeID string, lsn uint64, charge float64) {
 	if charge > 0 {
 		c.pay(charge)
 		c.out.Charge = charge
@@ -244,19 +244,19 @@ func (c *activeOperation) setReceipt(rangeID string, lsn uint64, charge float64)
 }
 
 // json responds with a JSON body.
-func (c *activeOperation) json(status int, body []byte) error {
+func (c *requestInProgress) json(status int, body []byte) error {
 	c.out.Status, c.out.Body = status, body
 	return nil
 }
 
-// sendBuffer responds with a body in a pooled buffer. Answer.Release returns the buffer to the pool.
-func (c *activeOperation) sendBuffer(status int, body *bodyBuffer) error {
+// sendBuffer responds with a body in a pooled buffer. Response.Release returns the buffer to the pool.
+func (c *requestInProgress) sendBuffer(status int, body *bodyBuffer) error {
 	c.out.Status, c.out.Body, c.out.pooled = status, body.b, body
 	return nil
 }
 
 // noContent responds without a body.
-func (c *activeOperation) noContent(status int) error {
+func (c *requestInProgress) noContent(status int) error {
 	c.out.Status = status
 	return nil
 }

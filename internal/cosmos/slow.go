@@ -13,7 +13,7 @@ const slowText = 16 << 10
 // logSlow logs a page of a query that took longer than Options.SlowQuery, with its plan and statistics. The
 // plan contains the values in conditions, including those of parameters. The results of the query are not
 // logged.
-func (c *activeOperation) logSlow(text string, params []store.Parameter, p *store.QueryPage,
+func (c *requestInProgress) logSlow(text string, params []store.QueryParameter, p *store.QueryPage,
 	r store.OperationReceipt,
 	took time.Duration, err error) {
 	limit := c.srv.opt.SlowQuery
@@ -33,7 +33,7 @@ func (c *activeOperation) logSlow(text string, params []store.Parameter, p *stor
 }
 
 // parameterTypes returns the names of parameters and the types of their values: "@user string, @n number".
-func parameterTypes(params []store.Parameter) string {
+func parameterTypes(params []store.QueryParameter) string {
 	var b strings.Builder
 	for i, p := range params {
 		if i > 0 {

@@ -55,7 +55,7 @@ func (h *RequestHeaders) checkTokenLife() error {
 
 // issueToken returns a new token for a permission. If the resource of the permission no longer exists, the
 // token grants nothing.
-func (c *activeOperation) issueToken(permission store.UserOrScriptResource) string {
+func (c *requestInProgress) issueToken(permission store.UserOrScriptResource) string {
 	g := TokenGrant{Permission: permission.RID, Issued: c.srv.db.Now().Unix()}
 	life := c.in.TokenLife
 	if life == 0 {

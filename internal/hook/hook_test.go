@@ -126,7 +126,7 @@ func (g *deliveryFixture) reopen() {
 func (g *deliveryFixture) webhooks(list ...store.WebhookSettings) {
 	g.t.Helper()
 	_, err := g.c.ChangeSettings(g.ctx, func(s *store.ContainerSettings) error {
-		s.ExpiryEvents = &store.ExpiryEvents{Webhooks: list}
+		s.ExpiryEvents = &store.ExpiryEventSettings{Webhooks: list}
 		return nil
 	})
 	g.must(err)

@@ -86,7 +86,7 @@ type catalogHeader struct {
 type DefinitionCatalog struct {
 	in      *EngineInstance
 	eng     engine.Engine
-	lock    Mutex
+	lock    CancelableMutex
 	head    catalogHeader // guarded by lock
 	version atomic.Uint64 // the mark of the scope for the records in memory; written under lock
 }

@@ -12,7 +12,8 @@ import (
 // write renews this server's record in the transaction t, takes or renews the leases in wanted that no
 // other running server has, and gives the leases in given back. It returns the names of the wanted leases
 // that the server now has.
-func (m *serverMembership) write(t engine.Txn, wanted, given []string) (held map[string]bool, err error) {
+func (m *sharedEngineRegistration) write(t engine.Txn, wanted, given []string) (held map[string]bool,
+	err error) {
 	now := m.now()
 	if m.since == 0 {
 		m.since = now
@@ -45,7 +46,7 @@ func (m *serverMembership) write(t engine.Txn, wanted, given []string) (held map
 }
 
 // giveBack deletes the leases with these names that this server has, so that other servers can take them.
-func (m *serverMembership) giveBack(t engine.Txn, names []string) error {
+func (m *sharedEngineRegistration) giveBack(t engine.Txn, names []string) error {
 	for _, name := range names {
 		key := leaseKey(leaseWork, name)
 		rec, found, err := readLease(t, key)
@@ -60,7 +61,7 @@ func (m *serverMembership) giveBack(t engine.Txn, names []string) error {
 }
 
 // remove deletes the record of this server, and its leases.
-func (m *serverMembership) remove(ctx context.Context, leases []string) error {
+func (m *sharedEngineRegistration) remove(ctx context.Context, leases []string) error {
 	scopes := [][]byte{serverScope(m.id)}
 	if len(leases) > 0 {
 		scopes = append(scopes, leaseScope())
@@ -74,7 +75,7 @@ func (m *serverMembership) remove(ctx context.Context, leases []string) error {
 
 // forget deletes the records of servers that ended long ago without removing them. It locks nothing if there
 // are none.
-func (m *serverMembership) forget(ctx context.Context) error {
+func (m *sharedEngineRegistration) forget(ctx context.Context) error {
 	var old [][]byte
 	find := func(r engine.Reader) error {
 		old = nil

@@ -79,7 +79,7 @@ func (c *NonDecreasingClock) Time() time.Time {
 	return time.Unix(now, 0).UTC()
 }
 
-// At converts a time of the engine's database server (engine.ScopePosition.Now, microseconds since 1970) to
+// At converts a time of the engine's database server (engine.LSNScopeStatus.Now, microseconds since 1970) to
 // the time of this clock at the same moment. It returns the zero time if now is 0. A read that came from a
 // shared engine must not use a time before At when it decides which items have expired: another server may
 // already have answered a read with that later time, and an item that has expired there must not appear

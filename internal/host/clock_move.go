@@ -21,8 +21,8 @@ var ErrSystemClock = errors.New("host: the clock is the system's")
 // ClockTooFarBackError is the error for setting a clock back before a stored moment, or before the expiry of
 // an item.
 type ClockTooFarBackError struct {
-	To           time.Time
-	StoredMoment // the stored moment after To
+	To              time.Time
+	StoredEventTime // the stored moment after To
 }
 
 func (e *ClockTooFarBackError) Error() string {
@@ -250,7 +250,7 @@ func (m *clockMove) hold(ctx context.Context) (release func(), err error) {
 // check returns an error if the clocks must not be set to the time to: if a later time is stored, or if an
 // item that has expired would be live again.
 func (m *clockMove) check(ctx context.Context, to time.Time) error {
-	var last StoredMoment
+	var last StoredEventTime
 	for _, d := range m.observers() {
 		if one := d.Latest(m.clocks); one.At.After(last.At) {
 			last = one

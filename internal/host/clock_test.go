@@ -92,7 +92,7 @@ func TestClockBehind(t *testing.T) {
 // TestClockWaitsForWrites sets the clock back while a write is running. SetClock must wait until the write
 // has ended, and then fail because the stored time of the write is later.
 func TestClockWaitsForWrites(t *testing.T) {
-	g := &gatedParticipant{gate: host.NewGate()}
+	g := &gatedClockMoveParticipant{gate: host.NewGate()}
 	tenant := with(host.OpenedTenant{ClockObserver: g})
 	w := newTestHost(t, host.Options{ManualReaper: true}, tenant)
 	w.advance(time.Minute)
@@ -107,7 +107,7 @@ func TestClockWaitsForWrites(t *testing.T) {
 	done := make(chan error, 1)
 	to := start.Add(30 * time.Second)
 	go func() { done <- w.set(to) }()
-	g.latest = host.StoredMoment{At: start.Add(time.Minute), What: "a test"}
+	g.latest = host.StoredEventTime{At: start.Add(time.Minute), What: "a test"}
 	g.gate.Leave()
 	var far *host.ClockTooFarBackError
 	if err := <-done; !errors.As(err, &far) {
@@ -115,30 +115,32 @@ func TestClockWaitsForWrites(t *testing.T) {
 	}
 }
 
-// gatedParticipant is a ClockMoveParticipant for tests. Hold takes its gate exclusively. A test can hold the
-// gate shared, to imitate a running write.
-type gatedParticipant struct {
+// gatedClockMoveParticipant is a ClockMoveParticipant for tests. Hold takes its gate exclusively. A test can
+// hold the gate shared, to imitate a running write.
+type gatedClockMoveParticipant struct {
 	gate   host.CancelableRWLock
 	clocks []*host.NonDecreasingClock
-	latest host.StoredMoment // guarded by gate
+	latest host.StoredEventTime // guarded by gate
 	moved  []*host.NonDecreasingClock
 }
 
-func (g *gatedParticipant) Clocks() []*host.NonDecreasingClock { return g.clocks }
-func (g *gatedParticipant) Hold(ctx context.Context, _ []*host.NonDecreasingClock) (func(), error) {
+func (g *gatedClockMoveParticipant) Clocks() []*host.NonDecreasingClock { return g.clocks }
+func (g *gatedClockMoveParticipant) Hold(ctx context.Context, _ []*host.NonDecreasingClock) (func(), error) {
 	return g.gate.Open, g.gate.Shut(ctx)
 }
-func (g *gatedParticipant) Latest([]*host.NonDecreasingClock) host.StoredMoment { return g.latest }
-func (g *gatedParticipant) Expired(context.Context, []*host.NonDecreasingClock,
-	time.Time) (host.StoredMoment, error) {
-	return host.StoredMoment{}, nil
+func (g *gatedClockMoveParticipant) Latest([]*host.NonDecreasingClock) host.StoredEventTime {
+	return g.latest
 }
-func (g *gatedParticipant) Moved(clocks []*host.NonDecreasingClock) { g.moved = clocks }
+func (g *gatedClockMoveParticipant) Expired(context.Context, []*host.NonDecreasingClock,
+	time.Time) (host.StoredEventTime, error) {
+	return host.StoredEventTime{}, nil
+}
+func (g *gatedClockMoveParticipant) Moved(clocks []*host.NonDecreasingClock) { g.moved = clocks }
 
 // TestClocksOfGroups checks the clock of a group of data, such as a database: it follows the server's
 // clock until Set gives it a time of its own, and again after Follow.
 func TestClocksOfGroups(t *testing.T) {
-	g := &gatedParticipant{gate: host.NewGate()}
+	g := &gatedClockMoveParticipant{gate: host.NewGate()}
 	tenant := with(host.OpenedTenant{ClockObserver: g})
 	w := newTestHost(t, host.Options{ManualReaper: true}, tenant)
 	in := w.h.Instance()

@@ -53,14 +53,16 @@ type FormatUpgrader interface {
 	Upgrades() []FormatUpgrade
 }
 
-// DataFormat describes the format of data that a host has opened.
-type DataFormat struct {
+// DataFormatVersions describes the format of data that a host has opened.
+type DataFormatVersions struct {
 	Found   int // the format that the data had before they were opened; Current for fresh data
 	Current int // the format that the data have now
 }
 
 // Format returns the format of the data.
-func (h *Host) Format() DataFormat { return DataFormat{h.Instance().found, formatVersion} }
+func (h *Host) Format() DataFormatVersions {
+	return DataFormatVersions{h.Instance().found, formatVersion}
+}
 
 // upgrade upgrades the data of an engine and returns the format that they had, or formatVersion if there
 // are none. If keep is true, it takes a snapshot before the first change. It fails with

@@ -76,7 +76,7 @@ func TestUpgrade(t *testing.T) {
 	step := &upgradingTenant{Tenant: with(host.OpenedTenant{})}
 	w := newTestHost(t, host.Options{ManualReaper: true}, step)
 	w.add("one", 1<<40)
-	if got := w.h.Format(); got != (host.DataFormat{Found: 3, Current: 3}) || step.runs != 0 {
+	if got := w.h.Format(); got != (host.DataFormatVersions{Found: 3, Current: 3}) || step.runs != 0 {
 		t.Fatalf("fresh data: %v, %d steps", got, step.runs)
 	}
 	w.must(w.h.Close())
@@ -85,7 +85,8 @@ func TestUpgrade(t *testing.T) {
 	const kept = "before-format-3"
 	check := func(what string, runs, found int) {
 		t.Helper()
-		if got := w.h.Format(); got != (host.DataFormat{Found: found, Current: 3}) || step.runs != runs {
+		if got := w.h.Format(); got != (host.DataFormatVersions{Found: found,
+			Current: 3}) || step.runs != runs {
 			t.Errorf("%s: %v, %d steps, want %d", what, got, step.runs, runs)
 		}
 		err := w.h.Instance().Engine().View(t.Context(), func(r engine.Reader) error {

@@ -15,7 +15,7 @@ import (
 // databaseClock estimates the clock of a shared engine's database. Its time is the last time that the
 // database has returned, plus the real time that has passed since. It is never ahead of the database.
 type databaseClock struct {
-	teller engine.ClockReporter
+	teller engine.DatabaseTimeReporter
 	wall   ttl.Clock
 
 	mu   sync.Mutex
@@ -51,9 +51,9 @@ func (c *databaseClock) Now() time.Time {
 func (c *databaseClock) After(d time.Duration) (<-chan time.Time, func()) { return c.wall.After(d) }
 
 // dataClock returns the clock that dates the data of an engine: the clock of the options. If the engine has
-// the time of a database (engine.ClockReporter), this time replaces the system's clock.
+// the time of a database (engine.DatabaseTimeReporter), this time replaces the system's clock.
 func dataClock(e engine.Engine, o Options) (ttl.Clock, error) {
-	teller, ok := e.(engine.ClockReporter)
+	teller, ok := e.(engine.DatabaseTimeReporter)
 	if !ok {
 		return o.Clock, nil
 	}

@@ -12,7 +12,7 @@ import (
 // and the engine has the time of a database. The clock of the data is then computed from Wall, so it would be
 // computed from itself.
 func TestOneClockForDataAndWall(t *testing.T) {
-	f := newTestCluster(t)
+	f := newSimulatedSharedDatabase(t)
 	other := f.server(host.Options{})
 	clock := ttl.NewManual(start)
 	h, err := host.Open(t.Context(), f.shared.Server(f.clock), host.Options{Clock: clock, Wall: clock},

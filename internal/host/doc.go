@@ -41,7 +41,7 @@
 //
 //   - Each has a record, which it renews (membership.go). The background work is divided by leases, which are
 //     renewed with it: the reaper's, and those that tenants ask for (lease.go).
-//   - The time is that of the PostgreSQL database, if the engine has it (engine.ClockReporter; see
+//   - The time is that of the PostgreSQL database, if the engine has it (engine.DatabaseTimeReporter; see
 //     database_clock.go). The state of a virtual clock is part of the catalog; it changes only while one
 //     server runs.
 //   - A host follows the catalog, and wakes its tenants' waiting callers when another server has committed

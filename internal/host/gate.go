@@ -16,10 +16,10 @@ import (
 //   - Stamp and Unchanged never hold the gate and wait only for an exclusive holder. A reader calls Stamp, reads
 //     what the gate guards, and then asks Unchanged whether the gate was shut in between.
 type CancelableRWLock struct {
-	stamp   atomic.Uint64 // odd while the gate is held exclusively; each such turn adds two
-	inside  atomic.Int64  // number of sharers, minus gateClosed while the gate is shut or being shut
-	closing Mutex         // held by the goroutine that shuts the gate
-	drained chan struct{} // one slot: the last sharer has left the closed gate
+	stamp   atomic.Uint64   // odd while the gate is held exclusively; each such turn adds two
+	inside  atomic.Int64    // number of sharers, minus gateClosed while the gate is shut or being shut
+	closing CancelableMutex // held by the goroutine that shuts the gate
+	drained chan struct{}   // one slot: the last sharer has left the closed gate
 
 	mu      sync.Mutex      // guards the fields below, and changes of inside by gateClosed
 	waiting []chan struct{} // one channel for each waiting Share
@@ -30,7 +30,7 @@ const gateClosed = 1 << 40
 
 // NewGate returns a gate that is open.
 func NewGate() CancelableRWLock {
-	return CancelableRWLock{closing: NewMutex(), drained: make(chan struct{}, 1)}
+	return CancelableRWLock{closing: NewCancelableMutex(), drained: make(chan struct{}, 1)}
 }
 
 // Share takes the gate shared. It returns the error of ctx if ctx ends before the gate is open.

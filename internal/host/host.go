@@ -16,12 +16,12 @@ import (
 type Options struct {
 	// Clock is the data clock: it dates what is stored, and drives expiry and the reaper. Nil is the system's
 	// clock. A *ttl.VirtualClock can be moved, and its state is stored with the data. If the engine has the
-	// time of a database (engine.ClockReporter), this time replaces the system's clock, also as the base of a
-	// *ttl.VirtualClock.
+	// time of a database (engine.DatabaseTimeReporter), this time replaces the system's clock, also as the
+	// base of a *ttl.VirtualClock.
 	Clock ttl.Clock
 	// Wall is the clock for real time, by which leases, timeouts and pauses are measured. Nil means the
-	// system's clock. With an engine that reports the time of its database (engine.ClockReporter), the time
-	// of the data is computed from Wall, so Wall and Clock must not be the same clock.
+	// system's clock. With an engine that reports the time of its database (engine.DatabaseTimeReporter), the
+	// time of the data is computed from Wall, so Wall and Clock must not be the same clock.
 	Wall ttl.Clock
 	// Logger receives warnings and errors of background work; nil discards them.
 	Logger *slog.Logger
@@ -58,7 +58,7 @@ type Host struct {
 	state   stateKeptAcrossRestores
 	live    atomic.Pointer[EngineInstance]
 
-	work        Mutex            // one snapshot, restore, copy or Close at a time
+	work        CancelableMutex  // one snapshot, restore, copy or Close at a time
 	restoreGate CancelableRWLock // shut during a restore; taken after work and before the catalog's lock
 	started     time.Time
 
@@ -75,7 +75,8 @@ type Host struct {
 // engine.ErrCorrupt for an invalid catalog, a *ClockBehindError if a clock is more than five minutes
 // behind the data, a tenant's error, and an error if the key spaces of two tenants overlap.
 func Open(ctx context.Context, e engine.Engine, o Options, tenants ...Tenant) (*Host, error) {
-	h := &Host{tenants: slices.Clone(tenants), opts: o.withDefaults(), work: NewMutex(), restoreGate: NewGate()}
+	h := &Host{tenants: slices.Clone(tenants), opts: o.withDefaults(), work: NewCancelableMutex(),
+		restoreGate: NewGate()}
 	h.started = h.opts.Wall.Now()
 	err := keySpaceError(tenants)
 	found := 0

@@ -20,17 +20,17 @@ import (
 type EngineInstance struct {
 	host    *Host // nil: the instance was opened only to read a snapshot
 	eng     engine.Engine
-	get     GetFunc
+	get     GetKeyFunc
 	opts    Options
 	state   *stateKeptAcrossRestores
 	catalog DefinitionCatalog
 	clock   NonDecreasingClock // the server's clock
 
-	membership  *serverMembership    // this server among those that share the data; nil: they are not shared
-	follower    *remoteChangeWatcher // nil if there is no membership
-	tenants     []OpenedTenant       // in the order of the tenants
-	incarnation uint32               // fixed once open
-	found       int                  // the format of the data before they were upgraded
+	membership  *sharedEngineRegistration // this server among those that share the data; nil: they are not shared
+	follower    *remoteChangeWatcher      // nil if there is no membership
+	tenants     []OpenedTenant            // in the order of the tenants
+	incarnation uint32                    // fixed once open
+	found       int                       // the format of the data before they were upgraded
 	reaper      *ttl.Reaper
 	purging     *BackgroundWorkLease     // the lease for the reaper's rounds
 	pauses      atomic.Pointer[[]uint32] // numbers of paused objects: see catalog_pause.go
@@ -40,8 +40,8 @@ type EngineInstance struct {
 	sinks       expirySinkFinders
 }
 
-// GetFunc reads one key without opening a snapshot, like the method of engine.Getter.
-type GetFunc = func(ctx context.Context, scope, key []byte) ([]byte, engine.ScopePosition, error)
+// GetKeyFunc reads one key without opening a snapshot, like the method of engine.Getter.
+type GetKeyFunc = func(ctx context.Context, scope, key []byte) ([]byte, engine.LSNScopeStatus, error)
 
 // stateKeptAcrossRestores is the state of a host that outlasts its instances: a restore keeps it.
 type stateKeptAcrossRestores struct {
@@ -58,7 +58,7 @@ func openInstance(ctx context.Context, h *Host, e engine.Engine, o Options,
 		in.state = &h.state
 	}
 	in.tenantIndex, in.sinks = make(map[string]int), make(expirySinkFinders)
-	in.catalog.in, in.catalog.eng, in.catalog.lock = in, e, NewMutex()
+	in.catalog.in, in.catalog.eng, in.catalog.lock = in, e, NewCancelableMutex()
 	in.clock.in = in
 	in.get = in.viewGet
 	if g, ok := e.(engine.Getter); ok {
@@ -197,7 +197,7 @@ func (in *EngineInstance) Host() *Host { return in.host }
 func (in *EngineInstance) Engine() engine.Engine { return in.eng }
 
 // Get returns the engine's fastest function that reads one key without opening a snapshot.
-func (in *EngineInstance) Get() GetFunc { return in.get }
+func (in *EngineInstance) Get() GetKeyFunc { return in.get }
 
 // Catalog returns the catalog: the records of databases, containers, queues and topics.
 func (in *EngineInstance) Catalog() *DefinitionCatalog { return &in.catalog }
@@ -226,9 +226,9 @@ func (in *EngineInstance) Elapsed() func() time.Duration {
 
 // viewGet reads one key through a View, for an engine without a Getter.
 func (in *EngineInstance) viewGet(ctx context.Context,
-	scope, key []byte) ([]byte, engine.ScopePosition, error) {
+	scope, key []byte) ([]byte, engine.LSNScopeStatus, error) {
 	var value []byte
-	var at engine.ScopePosition
+	var at engine.LSNScopeStatus
 	err := in.eng.View(ctx, func(r engine.Reader) error {
 		all, err := r.Positions([][]byte{scope})
 		if err != nil {

@@ -116,10 +116,10 @@ func readLease(r engine.Reader, key []byte) (rec leaseRecord, found bool, err er
 // kind of background work. The zero Lease is always held; it is used if no other process can have the data
 // open.
 type BackgroundWorkLease struct {
-	of      *serverMembership
+	of      *sharedEngineRegistration
 	name    string
-	users   int  // guarded by serverMembership.mu
-	held    bool // by the last renewal; guarded by serverMembership.mu
+	users   int  // guarded by sharedEngineRegistration.mu
+	held    bool // by the last renewal; guarded by sharedEngineRegistration.mu
 	changed WaiterNotifier
 }
 
@@ -211,7 +211,7 @@ func (l *BackgroundWorkLease) run(ctx context.Context, fn func(context.Context))
 
 // names returns the names of the leases on shared work that this server wants because a caller uses them, and
 // of those that it must give back because no caller does any more. Both are sorted. The caller holds mu.
-func (m *serverMembership) names() (wanted, given []string) {
+func (m *sharedEngineRegistration) names() (wanted, given []string) {
 	for name, l := range m.leases {
 		if l.users > 0 {
 			wanted = append(wanted, name)
@@ -226,7 +226,7 @@ func (m *serverMembership) names() (wanted, given []string) {
 
 // renew renews the record of this server and its leases, takes the wanted ones that are free, and gives
 // back those that it no longer wants.
-func (m *serverMembership) renew(ctx context.Context) error {
+func (m *sharedEngineRegistration) renew(ctx context.Context) error {
 	if err := m.turn.Lock(ctx); err != nil {
 		return err
 	}
@@ -263,7 +263,7 @@ func (m *serverMembership) renew(ctx context.Context) error {
 
 // survey returns the number of running servers, including this one, and those of the wanted leases that no
 // other running server has.
-func (m *serverMembership) survey(ctx context.Context,
+func (m *sharedEngineRegistration) survey(ctx context.Context,
 	wanted []string) (count int, free []string, err error) {
 	err = m.in.eng.View(ctx, func(r engine.Reader) error {
 		running, err := m.read(r)

@@ -14,9 +14,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// serverMembership is the registration of this server among the servers that share its data. It renews the
-// server's record and leases until the instance is closed. It exists only if the engine is shared.
-type serverMembership struct {
+// sharedEngineRegistration is the registration of this server among the servers that share its data. It
+// renews the server's record and leases until the instance is closed. It exists only if the engine is shared.
+type sharedEngineRegistration struct {
 	in    *EngineInstance
 	id    string // random
 	wall  ttl.Clock
@@ -25,8 +25,8 @@ type serverMembership struct {
 	life    context.Context
 	end     context.CancelFunc
 	running sync.WaitGroup
-	nudge   chan struct{} // capacity 1
-	turn    Mutex         // one renewal at a time
+	nudge   chan struct{}   // capacity 1
+	turn    CancelableMutex // one renewal at a time
 
 	mu     sync.Mutex
 	leases map[string]*BackgroundWorkLease
@@ -82,9 +82,9 @@ func (in *EngineInstance) join(ctx context.Context) error {
 	}
 	var id [8]byte
 	_, _ = rand.Read(id[:]) // never fails
-	m := &serverMembership{in: in, id: hex.EncodeToString(id[:]), wall: in.opts.Wall,
+	m := &sharedEngineRegistration{in: in, id: hex.EncodeToString(id[:]), wall: in.opts.Wall,
 		nudge: make(chan struct{}, 1),
-		turn:  NewMutex(), leases: make(map[string]*BackgroundWorkLease)}
+		turn:  NewCancelableMutex(), leases: make(map[string]*BackgroundWorkLease)}
 	m.life, m.end = context.WithCancel(context.Background())
 	if err := m.renew(ctx); err != nil {
 		return err
@@ -105,14 +105,14 @@ func (in *EngineInstance) Renew(ctx context.Context) error {
 }
 
 // now returns the database's time, in microseconds since 1970.
-func (m *serverMembership) now() int64 {
-	if t, ok := m.in.eng.(engine.ClockReporter); ok {
+func (m *sharedEngineRegistration) now() int64 {
+	if t, ok := m.in.eng.(engine.DatabaseTimeReporter); ok {
 		return t.Told().UnixMicro()
 	}
 	return m.wall.Now().UnixMicro()
 }
 
-func (m *serverMembership) wake() {
+func (m *sharedEngineRegistration) wake() {
 	select {
 	case m.nudge <- struct{}{}:
 	default:
@@ -121,13 +121,13 @@ func (m *serverMembership) wake() {
 
 // start starts the goroutine that renews the record of this server and its leases, by which other servers
 // know that it is running.
-func (m *serverMembership) start() {
+func (m *sharedEngineRegistration) start() {
 	if m != nil {
 		m.running.Go(m.loop)
 	}
 }
 
-func (m *serverMembership) loop() {
+func (m *sharedEngineRegistration) loop() {
 	for pause := leaseRenew; ; {
 		alarm, stop := m.wall.After(pause)
 		select {
@@ -152,13 +152,13 @@ func (m *serverMembership) loop() {
 // renewed records the result of a renewal of this server's leases: the names of those that it holds until the
 // given time (held), and the number of running servers. Leases that are not renewed by then end. The caller
 // holds m.turn.
-func (m *serverMembership) renewed(until time.Time, held map[string]bool, count int) {
+func (m *sharedEngineRegistration) renewed(until time.Time, held map[string]bool, count int) {
 	m.setLeases(until, held, count)
 	// Not under m.mu: if the moment has passed on a virtual clock, AfterFunc calls lapsed itself.
 	m.disarm = ttl.AfterFunc(m.wall, until.Sub(m.wall.Now()), m.lapsed)
 }
 
-func (m *serverMembership) setLeases(until time.Time, held map[string]bool, count int) {
+func (m *sharedEngineRegistration) setLeases(until time.Time, held map[string]bool, count int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.until, m.count = until, count
@@ -179,7 +179,7 @@ func (m *serverMembership) setLeases(until time.Time, held map[string]bool, coun
 
 // lapsed is called when the leases of this server have not been renewed in time. It ends the work done
 // under them.
-func (m *serverMembership) lapsed() {
+func (m *sharedEngineRegistration) lapsed() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.wall.Now().Before(m.until) {
@@ -194,7 +194,7 @@ func (m *serverMembership) lapsed() {
 }
 
 // leave ends the renewals and removes the records of this server.
-func (m *serverMembership) leave(ctx context.Context) error {
+func (m *sharedEngineRegistration) leave(ctx context.Context) error {
 	if m == nil {
 		return nil
 	}
@@ -223,7 +223,7 @@ func (in *EngineInstance) Servers(ctx context.Context) (list []RunningServerInfo
 }
 
 // read returns the servers that are running in the state that r reads.
-func (m *serverMembership) read(r engine.Reader) (list []RunningServerInfo, err error) {
+func (m *sharedEngineRegistration) read(r engine.Reader) (list []RunningServerInfo, err error) {
 	if _, err := r.Positions([][]byte{serverScope(m.id)}); err != nil { // for the time of the database
 		return nil, err
 	}

@@ -2,14 +2,14 @@ package host
 
 import "context"
 
-// Mutex is a mutual exclusion lock whose Lock returns early if a context ends.
-type Mutex chan struct{}
+// CancelableMutex is a mutual exclusion lock whose Lock returns early if a context ends.
+type CancelableMutex chan struct{}
 
-// NewMutex returns an unlocked Mutex.
-func NewMutex() Mutex { return make(Mutex, 1) }
+// NewCancelableMutex returns an unlocked Mutex.
+func NewCancelableMutex() CancelableMutex { return make(CancelableMutex, 1) }
 
 // Lock locks the mutex. It returns the error of ctx if ctx ends first.
-func (m Mutex) Lock(ctx context.Context) error {
+func (m CancelableMutex) Lock(ctx context.Context) error {
 	if m.TryLock() {
 		return nil
 	}
@@ -22,7 +22,7 @@ func (m Mutex) Lock(ctx context.Context) error {
 }
 
 // TryLock locks the mutex if it is free, and reports whether it did.
-func (m Mutex) TryLock() bool {
+func (m CancelableMutex) TryLock() bool {
 	select {
 	case m <- struct{}{}:
 		return true
@@ -32,4 +32,4 @@ func (m Mutex) TryLock() bool {
 }
 
 // Unlock unlocks the mutex.
-func (m Mutex) Unlock() { <-m }
+func (m CancelableMutex) Unlock() { <-m }

@@ -30,7 +30,7 @@ func (s signalingSweeper) Sweep(context.Context, ttl.SweepRange, int) (ttl.Sweep
 // TestReaperSweepsOnLease checks that the reaper of a server sweeps as soon as the server gets the
 // reaper's lease, even if its clock stands still.
 func TestReaperSweepsOnLease(t *testing.T) {
-	f, s := newTestCluster(t), signalingSweeper{make(chan struct{}, 1)}
+	f, s := newSimulatedSharedDatabase(t), signalingSweeper{make(chan struct{}, 1)}
 	o := host.Options{Clock: struct{ ttl.Clock }{ttl.NewManual(start)}, Wall: ttl.NewManual(start)}
 	h, err := host.Open(t.Context(), f.shared.Server(f.clock), o, with(host.OpenedTenant{Sweep: s}))
 	if err != nil {

@@ -17,21 +17,21 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// testCluster is a simulated database that several hosts share, with the database's clock.
-type testCluster struct {
+// simulatedSharedDatabase is a simulated database that several hosts share, with the database's clock.
+type simulatedSharedDatabase struct {
 	t      *testing.T
 	shared *sharedengine.SharedEngine
 	clock  *ttl.VirtualClock // of the database
 }
 
-// clusterMember is one of the hosts of a testCluster, with the clock of its machine.
+// clusterMember is one of the hosts of a simulatedSharedDatabase, with the clock of its machine.
 type clusterMember struct {
 	*host.Host
 	machine *ttl.VirtualClock
 	books   *hosttest.ReminderTenant
 }
 
-func newTestCluster(t *testing.T) *testCluster {
+func newSimulatedSharedDatabase(t *testing.T) *simulatedSharedDatabase {
 	t.Helper()
 	others := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, others) })
@@ -39,7 +39,7 @@ func newTestCluster(t *testing.T) *testCluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &testCluster{t: t, clock: ttl.NewManual(start)}
+	f := &simulatedSharedDatabase{t: t, clock: ttl.NewManual(start)}
 	if f.shared, err = sharedengine.Share(e); err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func newTestCluster(t *testing.T) *testCluster {
 }
 
 // server opens one more host over the shared database, on a machine whose clock moves only by pass.
-func (f *testCluster) server(o host.Options) *clusterMember {
+func (f *simulatedSharedDatabase) server(o host.Options) *clusterMember {
 	f.t.Helper()
 	m := &clusterMember{machine: ttl.NewManual(start.Add(time.Hour)), books: &hosttest.ReminderTenant{}}
 	o.Wall = m.machine
@@ -61,7 +61,7 @@ func (f *testCluster) server(o host.Options) *clusterMember {
 	return m
 }
 
-func (f *testCluster) close(members ...*clusterMember) {
+func (f *simulatedSharedDatabase) close(members ...*clusterMember) {
 	f.t.Helper()
 	for _, m := range members {
 		if err := m.Close(); err != nil {
@@ -71,7 +71,7 @@ func (f *testCluster) close(members ...*clusterMember) {
 }
 
 // pass advances the clock of the database and the clocks of the given servers by d.
-func (f *testCluster) pass(d time.Duration, members ...*clusterMember) {
+func (f *simulatedSharedDatabase) pass(d time.Duration, members ...*clusterMember) {
 	f.clock.Advance(d)
 	for _, m := range members {
 		m.machine.Advance(d)
@@ -79,7 +79,7 @@ func (f *testCluster) pass(d time.Duration, members ...*clusterMember) {
 }
 
 // until advances the clocks of the database and of some servers until something is received from report.
-func (f *testCluster) until(report <-chan string, members ...*clusterMember) string {
+func (f *simulatedSharedDatabase) until(report <-chan string, members ...*clusterMember) string {
 	f.t.Helper()
 	for range 1000 {
 		select {
@@ -95,7 +95,7 @@ func (f *testCluster) until(report <-chan string, members ...*clusterMember) str
 }
 
 // turn waits a millisecond, so that the goroutines of the servers run.
-func (f *testCluster) turn() {
+func (f *simulatedSharedDatabase) turn() {
 	turn, stop := ttl.SystemClock{}.After(time.Millisecond)
 	defer stop()
 	<-turn
@@ -104,7 +104,7 @@ func (f *testCluster) turn() {
 // TestLease checks that a lease has one owner, until it gives the lease back or was suspended for longer
 // than the lease is valid. Then another server gets it, and the suspended one no longer acts as the owner.
 func TestLease(t *testing.T) {
-	f := newTestCluster(t)
+	f := newSimulatedSharedDatabase(t)
 	names := []string{"a", "b", "c"}
 	servers := make(map[string]*clusterMember)
 	got, lost := make(chan string), make(chan string)
@@ -168,7 +168,7 @@ func TestLease(t *testing.T) {
 
 // TestServers checks that Servers lists exactly those servers that have renewed their records recently.
 func TestServers(t *testing.T) {
-	f := newTestCluster(t)
+	f := newSimulatedSharedDatabase(t)
 	info := host.ServerInfo{Name: "m", Address: "https://m:8081/", Version: "1"}
 	a := f.server(host.Options{ManualReaper: true, Server: info})
 	b := f.server(host.Options{ManualReaper: true})
@@ -245,7 +245,7 @@ func TestServers(t *testing.T) {
 
 // TestRefusedMoveOfClock checks that a refused move of a clock never changes the time that it returns.
 func TestRefusedMoveOfClock(t *testing.T) {
-	f := newTestCluster(t)
+	f := newSimulatedSharedDatabase(t)
 	clock := ttl.NewVirtualClock(ttl.SystemClock{})
 	clock.Freeze()
 	a := f.server(host.Options{ManualReaper: true, Clock: clock})
@@ -282,7 +282,7 @@ func TestRefusedMoveOfClock(t *testing.T) {
 // TestVirtualClockOfServers checks that servers with shared data have one virtual clock. It cannot be
 // moved while several of them run, and a server that starts later has its stored time.
 func TestVirtualClockOfServers(t *testing.T) {
-	f := newTestCluster(t)
+	f := newSimulatedSharedDatabase(t)
 	virtual := func() host.Options {
 		return host.Options{ManualReaper: true, Clock: ttl.NewVirtualClock(ttl.SystemClock{})}
 	}
@@ -316,7 +316,7 @@ func TestVirtualClockOfServers(t *testing.T) {
 // TestPauseOfServers checks that a pause of the reaper applies to all servers that share their data, until
 // the server that has requested it resumes the reaper or ends.
 func TestPauseOfServers(t *testing.T) {
-	f := newTestCluster(t)
+	f := newSimulatedSharedDatabase(t)
 	a, b := f.server(host.Options{ManualReaper: true}), f.server(host.Options{ManualReaper: true})
 	pause := func(m *clusterMember, paused bool) {
 		t.Helper()
@@ -373,7 +373,7 @@ func TestPauseOfServers(t *testing.T) {
 // TestServersOpenedConcurrently checks that several hosts can be opened at once over an empty database.
 func TestServersOpenedConcurrently(t *testing.T) {
 	for range 20 {
-		f := newTestCluster(t)
+		f := newSimulatedSharedDatabase(t)
 		members := make([]*clusterMember, 4)
 		var starting sync.WaitGroup
 		for i := range members {

@@ -94,19 +94,19 @@ type ClockMoveParticipant interface {
 	// Latest returns the latest moment that the tenant has stored by one of the clocks, with a description
 	// for error messages. The host calls it between Hold and its release, while nothing can store a later
 	// moment.
-	Latest(clocks []*NonDecreasingClock) StoredMoment
+	Latest(clocks []*NonDecreasingClock) StoredEventTime
 	// Expired looks for an item that was live at the time to, has expired since by one of the clocks, and has
-	// not been purged. It returns the moment of the expiry, or the zero StoredMoment if there is no such
+	// not been purged. It returns the moment of the expiry, or the zero StoredEventTime if there is no such
 	// item. Clocks are not set back before that moment, so that expired items stay expired, whether they have
 	// been purged or not. It is called while Hold blocks the tenant's operations.
-	Expired(ctx context.Context, clocks []*NonDecreasingClock, to time.Time) (StoredMoment, error)
+	Expired(ctx context.Context, clocks []*NonDecreasingClock, to time.Time) (StoredEventTime, error)
 	// Moved is called after the clocks have been moved: items may have become due, or not due yet.
 	Moved(clocks []*NonDecreasingClock)
 }
 
-// StoredMoment is the time of an item or event that is stored, with a description of it for error
+// StoredEventTime is the time of an item or event that is stored, with a description of it for error
 // messages.
-type StoredMoment struct {
+type StoredEventTime struct {
 	At   time.Time // zero: nothing is stored
 	What string    // the event, for an error: "an item was written in shop/carts"
 }

@@ -26,7 +26,7 @@ type ReminderTenant struct {
 	// Broken is the error that Open returns, and Unlisted the error of the list of ranges for the reaper;
 	// nil: none.
 	Broken, Unlisted error
-	live             atomic.Pointer[openReminderTenant]
+	live             atomic.Pointer[openedReminderTenant]
 }
 
 // Kind names books (named sets of reminders) among the kinds of expiry sinks, places to which expired
@@ -48,9 +48,9 @@ type reminderCollection struct {
 	rescan atomic.Bool
 }
 
-// openReminderTenant is the state in memory of a ReminderTenant (a small example tenant for tests of the
+// openedReminderTenant is the state in memory of a ReminderTenant (a small example tenant for tests of the
 // host) that the host has opened on one engine.
-type openReminderTenant struct {
+type openedReminderTenant struct {
 	tenant *ReminderTenant
 	in     *host.EngineInstance
 	gate   host.CancelableRWLock // shared by writes and purges; held exclusively while a clock is set back
@@ -86,7 +86,7 @@ func (t *ReminderTenant) Scopes(r engine.Reader) (scopes [][]byte, err error) {
 
 // Open opens the tenant on an engine: see host.Tenant.
 func (t *ReminderTenant) Open(ctx context.Context, in *host.EngineInstance) (host.OpenedTenant, error) {
-	m := &openReminderTenant{tenant: t, in: in, gate: host.NewGate(),
+	m := &openedReminderTenant{tenant: t, in: in, gate: host.NewGate(),
 		books: make(map[string]*reminderCollection)}
 	err := in.Engine().View(ctx, func(r engine.Reader) error {
 		return host.ScanRecords(r, 'n', func(key []byte, rec storedReminderCollection) error {
@@ -104,29 +104,29 @@ func (t *ReminderTenant) Open(ctx context.Context, in *host.EngineInstance) (hos
 }
 
 // Recover does nothing, since a crash leaves nothing to finish: see host.TenantLifecycleCallbacks.
-func (m *openReminderTenant) Recover(context.Context) error { return nil }
+func (m *openedReminderTenant) Recover(context.Context) error { return nil }
 
 // Start makes m the state that the methods of its tenant use from now on. The host calls it after opening and
 // after a restore.
-func (m *openReminderTenant) Start() { m.tenant.live.Store(m) }
+func (m *openedReminderTenant) Start() { m.tenant.live.Store(m) }
 
 // Stop does nothing: see host.TenantLifecycleCallbacks.
-func (m *openReminderTenant) Stop() {}
+func (m *openedReminderTenant) Stop() {}
 
 // Leave does nothing: see host.TenantLifecycleCallbacks.
-func (m *openReminderTenant) Leave(context.Context) error { return nil }
+func (m *openedReminderTenant) Leave(context.Context) error { return nil }
 
 // Gone is called after the engine was closed. It does nothing. It implements host.TenantLifecycleCallbacks.
-func (m *openReminderTenant) Gone() {}
+func (m *openedReminderTenant) Gone() {}
 
-func (m *openReminderTenant) note(ms int64) {
+func (m *openedReminderTenant) note(ms int64) {
 	for last := m.latest.Load(); last < ms && !m.latest.CompareAndSwap(last, ms); last = m.latest.Load() {
 	}
 	m.in.Clock().RaiseMillis(ms)
 }
 
 // Ranges returns the ranges to sweep, one for each book (a named set of reminders): see ttl.Sweeper.
-func (m *openReminderTenant) Ranges(context.Context) (list []ttl.SweepRange, err error) {
+func (m *openedReminderTenant) Ranges(context.Context) (list []ttl.SweepRange, err error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	for _, b := range m.books {
@@ -136,10 +136,10 @@ func (m *openReminderTenant) Ranges(context.Context) (list []ttl.SweepRange, err
 }
 
 // Clock returns nil: all ranges have the reaper's clock.
-func (m *openReminderTenant) Clock(ttl.SweepRange) ttl.Clock { return nil }
+func (m *openedReminderTenant) Clock(ttl.SweepRange) ttl.Clock { return nil }
 
 // Sweep purges reminders of one book that are due: see ttl.Sweeper.
-func (m *openReminderTenant) Sweep(ctx context.Context, rg ttl.SweepRange,
+func (m *openedReminderTenant) Sweep(ctx context.Context, rg ttl.SweepRange,
 	limit int) (swept ttl.SweepResult, err error) {
 	b := m.find(func(b *reminderCollection) bool { return binary.BigEndian.Uint32(b.scope) == rg.Owner })
 	if b == nil || m.in.ReaperPaused() {
@@ -190,12 +190,12 @@ func (m *openReminderTenant) Sweep(ctx context.Context, rg ttl.SweepRange,
 }
 
 // recordTime stores now, in milliseconds since 1970, as the time of the last write to the collection b.
-func (m *openReminderTenant) recordTime(t engine.Txn, b *reminderCollection, now int64) {
+func (m *openedReminderTenant) recordTime(t engine.Txn, b *reminderCollection, now int64) {
 	m.note(now)
 	t.Set(b.key('w'), binary.BigEndian.AppendUint64(nil, uint64(now)))
 }
 
-func (m *openReminderTenant) find(is func(*reminderCollection) bool) *reminderCollection {
+func (m *openedReminderTenant) find(is func(*reminderCollection) bool) *reminderCollection {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	for _, b := range m.books {
@@ -208,9 +208,9 @@ func (m *openReminderTenant) find(is func(*reminderCollection) bool) *reminderCo
 
 // Clocks returns nil: the tenant has no clocks of its own, since the times of all reminders come from the
 // server's clock. See host.ClockMoveParticipant.
-func (m *openReminderTenant) Clocks() []*host.NonDecreasingClock { return nil }
+func (m *openedReminderTenant) Clocks() []*host.NonDecreasingClock { return nil }
 
-func (m *openReminderTenant) isAffected(clocks []*host.NonDecreasingClock) bool {
+func (m *openedReminderTenant) isAffected(clocks []*host.NonDecreasingClock) bool {
 	for _, c := range clocks {
 		if c == m.in.Clock() {
 			return true
@@ -220,7 +220,7 @@ func (m *openReminderTenant) isAffected(clocks []*host.NonDecreasingClock) bool 
 }
 
 // Hold stops writes and purges until release is called: see host.ClockMoveParticipant.
-func (m *openReminderTenant) Hold(ctx context.Context, clocks []*host.NonDecreasingClock) (release func(),
+func (m *openedReminderTenant) Hold(ctx context.Context, clocks []*host.NonDecreasingClock) (release func(),
 	err error) {
 	if !m.isAffected(clocks) {
 		return func() {}, nil
@@ -229,17 +229,17 @@ func (m *openReminderTenant) Hold(ctx context.Context, clocks []*host.NonDecreas
 }
 
 // Latest returns the latest time that is stored: see host.ClockMoveParticipant.
-func (m *openReminderTenant) Latest(clocks []*host.NonDecreasingClock) host.StoredMoment {
+func (m *openedReminderTenant) Latest(clocks []*host.NonDecreasingClock) host.StoredEventTime {
 	if !m.isAffected(clocks) || m.latest.Load() == 0 {
-		return host.StoredMoment{}
+		return host.StoredEventTime{}
 	}
-	return host.StoredMoment{At: time.UnixMilli(m.latest.Load()), What: "a reminder was written or purged"}
+	return host.StoredEventTime{At: time.UnixMilli(m.latest.Load()), What: "a reminder was written or purged"}
 }
 
 // Expired returns the latest deadline of a stored reminder that has passed and is later than to, or the
 // zero value if there is none: see host.ClockMoveParticipant.
-func (m *openReminderTenant) Expired(ctx context.Context, clocks []*host.NonDecreasingClock,
-	to time.Time) (died host.StoredMoment, err error) {
+func (m *openedReminderTenant) Expired(ctx context.Context, clocks []*host.NonDecreasingClock,
+	to time.Time) (died host.StoredEventTime, err error) {
 	if !m.isAffected(clocks) {
 		return died, nil
 	}
@@ -248,7 +248,7 @@ func (m *openReminderTenant) Expired(ctx context.Context, clocks []*host.NonDecr
 			err := host.EachDue(r, b.key('x'), m.in.Clock().Millis(), func(e host.DeadlineIndexEntry) (bool,
 				error) {
 				if at := time.UnixMilli(e.At); at.After(to) && at.After(died.At) {
-					died = host.StoredMoment{At: at, What: "a reminder has come due"}
+					died = host.StoredEventTime{At: at, What: "a reminder has come due"}
 				}
 				return true, ctx.Err()
 			})
@@ -263,7 +263,7 @@ func (m *openReminderTenant) Expired(ctx context.Context, clocks []*host.NonDecr
 
 // Moved is called after a clock was moved. It makes the reaper read all collections of reminders from their
 // beginning. It implements host.ClockMoveParticipant.
-func (m *openReminderTenant) Moved([]*host.NonDecreasingClock) {
+func (m *openedReminderTenant) Moved([]*host.NonDecreasingClock) {
 	for _, b := range m.books {
 		b.rescan.Store(true)
 	}

@@ -31,7 +31,7 @@ func (t *ReminderTenant) Make(ctx context.Context, name string) error {
 	return err
 }
 
-func (m *openReminderTenant) book(name string) (*reminderCollection, error) {
+func (m *openedReminderTenant) book(name string) (*reminderCollection, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	if b := m.books[name]; b != nil {
@@ -67,7 +67,8 @@ func (t *ReminderTenant) Add(ctx context.Context, name, text string, in int64) (
 }
 
 // write writes a reminder that is due at the millisecond due. With host.Never it is never due.
-func (m *openReminderTenant) write(t engine.Txn, b *reminderCollection, text string, due int64) (id uint64) {
+func (m *openedReminderTenant) write(t engine.Txn, b *reminderCollection, text string,
+	due int64) (id uint64) {
 	id = t.NextLSN(b.scope)
 	t.Set(b.item(id), append(binary.BigEndian.AppendUint64(nil, uint64(due)), text...))
 	if due < host.Never {
@@ -89,7 +90,7 @@ func (t *ReminderTenant) Stored(ctx context.Context, name string) ([]string, err
 	return t.live.Load().texts(ctx, name, func(int64) bool { return true })
 }
 
-func (m *openReminderTenant) texts(ctx context.Context, name string,
+func (m *openedReminderTenant) texts(ctx context.Context, name string,
 	is func(due int64) bool) (list []string, err error) {
 	b, err := m.book(name)
 	if err != nil {
@@ -109,39 +110,39 @@ func (m *openReminderTenant) texts(ctx context.Context, name string,
 
 // sink returns the expiry sink that moves items which have expired elsewhere into a book of reminders.
 // There they are reminders that are never due.
-func (m *openReminderTenant) sink(name string) (host.ExpiredItemSink, error) {
+func (m *openedReminderTenant) sink(name string) (host.ExpiredItemSink, error) {
 	b, err := m.book(name)
-	return &reminderSinkTx{m: m, b: b}, err
+	return &reminderExpirySinkTx{m: m, b: b}, err
 }
 
-// reminderSinkTx moves expired items into a book, in one transaction: see host.ExpiredItemSinkTx.
-type reminderSinkTx struct {
-	m *openReminderTenant
+// reminderExpirySinkTx moves expired items into a book, in one transaction: see host.ExpiredItemSinkTx.
+type reminderExpirySinkTx struct {
+	m *openedReminderTenant
 	b *reminderCollection
 	t engine.Txn
 }
 
 // Enter begins to move expired items into a collection of reminders, and takes the lock that writes share. It
 // implements host.ExpiredItemSink.
-func (h *reminderSinkTx) Enter(ctx context.Context) (host.ExpiredItemSinkTx, error) {
-	return &reminderSinkTx{m: h.m, b: h.b}, h.m.gate.Share(ctx)
+func (h *reminderExpirySinkTx) Enter(ctx context.Context) (host.ExpiredItemSinkTx, error) {
+	return &reminderExpirySinkTx{m: h.m, b: h.b}, h.m.gate.Share(ctx)
 }
 
 // Scopes returns the engine scope of the book (a set of reminders) that receives the items: see
 // host.ExpiredItemSinkTx.
-func (h *reminderSinkTx) Scopes(engine.Reader, []host.ExpiredItem) ([][]byte, error) {
+func (h *reminderExpirySinkTx) Scopes(engine.Reader, []host.ExpiredItem) ([][]byte, error) {
 	return [][]byte{h.b.scope}, nil
 }
 
 // Begin sets the transaction in which the items are moved: see host.ExpiredItemSinkTx.
-func (h *reminderSinkTx) Begin(t engine.Txn) { h.t = t }
+func (h *reminderExpirySinkTx) Begin(t engine.Txn) { h.t = t }
 
 // ErrRefused is returned if an expired item with the text "refused" is to be moved to a book, the expiry sink
 // of this tenant.
 var ErrRefused = errors.New("the book refuses")
 
 // Take stores an expired item as a reminder that is never due: see host.ExpiredItemSinkTx.
-func (h *reminderSinkTx) Take(dead host.ExpiredItem) (taken bool, err error) {
+func (h *reminderExpirySinkTx) Take(dead host.ExpiredItem) (taken bool, err error) {
 	if dead.ID == "refused" {
 		return false, ErrRefused
 	}
@@ -150,8 +151,8 @@ func (h *reminderSinkTx) Take(dead host.ExpiredItem) (taken bool, err error) {
 }
 
 // Finish stores the time of the write: see host.ExpiredItemSinkTx.
-func (h *reminderSinkTx) Finish() { h.m.recordTime(h.t, h.b, h.m.in.Clock().Millis()) }
+func (h *reminderExpirySinkTx) Finish() { h.m.recordTime(h.t, h.b, h.m.in.Clock().Millis()) }
 
 // Leave releases the lock that a transaction holds while it moves expired items to a book (a named set of
 // reminders). It implements host.ExpiredItemSinkTx. The parameter, whether the items are stored, is ignored.
-func (h *reminderSinkTx) Leave(bool) { h.m.gate.Leave() }
+func (h *reminderExpirySinkTx) Leave(bool) { h.m.gate.Leave() }

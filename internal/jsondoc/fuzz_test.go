@@ -13,23 +13,23 @@ import (
 	"unicode/utf8"
 )
 
-// textValidity says whether a JSON text is valid and, if not, why: malformed, a duplicate name, too deep.
-type textValidity string
+// jsonTextValidity says whether a JSON text is valid and, if not, why: malformed, a duplicate name, too deep.
+type jsonTextValidity string
 
 const (
-	fine      textValidity = "fine"
-	malformed textValidity = "malformed"
-	duplicate textValidity = "duplicate"
-	tooDeep   textValidity = "too deep"
+	fine      jsonTextValidity = "fine"
+	malformed jsonTextValidity = "malformed"
+	duplicate jsonTextValidity = "duplicate"
+	tooDeep   jsonTextValidity = "too deep"
 )
 
 // judge checks a text by the rules of Valid, but with encoding/json and a map of names. It returns all
 // rules that the text breaks. If the text is not JSON at all, the other rules cannot be checked, and
 // readable is false.
-func judge(raw []byte, maxDepth int) (wrong map[textValidity]bool, readable bool) {
-	wrong = map[textValidity]bool{}
+func judge(raw []byte, maxDepth int) (wrong map[jsonTextValidity]bool, readable bool) {
+	wrong = map[jsonTextValidity]bool{}
 	if !json.Valid(raw) || !utf8.Valid(raw) {
-		return map[textValidity]bool{malformed: true}, false
+		return map[jsonTextValidity]bool{malformed: true}, false
 	}
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
@@ -44,7 +44,7 @@ func judge(raw []byte, maxDepth int) (wrong map[textValidity]bool, readable bool
 			return wrong, true
 		}
 		if err != nil {
-			return map[textValidity]bool{malformed: true}, false
+			return map[jsonTextValidity]bool{malformed: true}, false
 		}
 		top := len(open) - 1
 		if token == json.Delim('}') || token == json.Delim(']') {
@@ -79,7 +79,7 @@ func judge(raw []byte, maxDepth int) (wrong map[textValidity]bool, readable bool
 	}
 }
 
-func verdictOf(err error) textValidity {
+func verdictOf(err error) jsonTextValidity {
 	var (
 		syntax *SyntaxError
 		dup    *DuplicateNameError
@@ -95,7 +95,7 @@ func verdictOf(err error) textValidity {
 	case errors.As(err, &depth):
 		return tooDeep
 	}
-	return textValidity("unknown: " + err.Error())
+	return jsonTextValidity("unknown: " + err.Error())
 }
 
 func FuzzParse(f *testing.F) {

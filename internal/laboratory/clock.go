@@ -37,10 +37,10 @@ func (l *Laboratory) getClock(context.Context, *route.NoBody) (Clock, error) {
 
 // ClockChange is a change of a clock. Its members are applied in the order of their declaration.
 type ClockChange struct {
-	Real    trueFlag         `json:"real,omitempty"`
-	Set     *route.Timestamp `json:"set,omitempty" description:"New time: RFC 3339, or seconds since 1970."`
-	Advance *route.Duration  `json:"advance,omitempty" description:"Time to add: a duration, or seconds."`
-	Rate    *float64         `json:"rate,omitempty" minimum:"0" maximum:"1000000" description:"Speed of the clock, relative to real time."`
+	Real    trueOnlyBool         `json:"real,omitempty"`
+	Set     *route.JSONTimestamp `json:"set,omitempty" description:"New time: RFC 3339, or seconds since 1970."`
+	Advance *route.JSONDuration  `json:"advance,omitempty" description:"Time to add: a duration, or seconds."`
+	Rate    *float64             `json:"rate,omitempty" minimum:"0" maximum:"1000000" description:"Speed of the clock, relative to real time."`
 
 	Freeze *bool `json:"freeze,omitempty" description:"true stops the clock, false lets it run again."`
 
@@ -61,14 +61,14 @@ func (c *ClockChange) change() store.ClockChangeRequest {
 	return out
 }
 
-// ClockResponseTiming is the part of a request to move a clock that says when the response is sent.
-type ClockResponseTiming struct {
+// ClockMoveResponseTiming is the part of a request to move a clock that says when the response is sent.
+type ClockMoveResponseTiming struct {
 	Settle bool `query:"settle" description:"Respond only after expired items are purged."`
 }
 
 // Find implements route.RequestPartDecoder: it decodes the parameter settle of the query string, which says
 // whether the response is sent only after expired items have been purged.
-func (s *ClockResponseTiming) Find(_ *Laboratory, ec echo.Context) (err error) {
+func (s *ClockMoveResponseTiming) Find(_ *Laboratory, ec echo.Context) (err error) {
 	for name, values := range ec.QueryParams() {
 		if name != "settle" || len(values) != 1 {
 			return route.BadRequest("The query string '" + ec.QueryString() +
@@ -84,7 +84,7 @@ func (s *ClockResponseTiming) Find(_ *Laboratory, ec echo.Context) (err error) {
 // settle waits until expired items have been purged and entities that were idle for too long have been
 // deleted, if the request asks for that. It does not wait for items that are not purged because their reaper
 // is paused, delayed or starved, nor for webhooks.
-func (l *Laboratory) settle(ctx context.Context, s ClockResponseTiming) error {
+func (l *Laboratory) settle(ctx context.Context, s ClockMoveResponseTiming) error {
 	if !s.Settle {
 		return nil
 	}
@@ -96,14 +96,14 @@ func (l *Laboratory) settle(ctx context.Context, s ClockResponseTiming) error {
 
 type setClockRequest struct {
 	ClockChange
-	ClockResponseTiming
+	ClockMoveResponseTiming
 }
 
 func (l *Laboratory) setClock(ctx context.Context, in *setClockRequest) (Clock, error) {
 	if _, err := l.db.SetClock(ctx, in.change()); err != nil {
 		return Clock{}, err
 	}
-	if err := l.settle(ctx, in.ClockResponseTiming); err != nil {
+	if err := l.settle(ctx, in.ClockMoveResponseTiming); err != nil {
 		return Clock{}, err
 	}
 	return l.getClock(ctx, nil)
@@ -117,7 +117,7 @@ func (l *Laboratory) getDatabaseClock(_ context.Context, in *DatabasePath) (Data
 type setDatabaseClockRequest struct {
 	ClockChange
 	DatabasePath
-	ClockResponseTiming
+	ClockMoveResponseTiming
 }
 
 // setDatabaseClock changes the clock of a database. The first call gives the database a clock of its own.
@@ -126,22 +126,22 @@ func (l *Laboratory) setDatabaseClock(
 	if _, err := in.database.SetClock(ctx, in.change()); err != nil {
 		return DatabaseClock{}, err
 	}
-	if err := l.settle(ctx, in.ClockResponseTiming); err != nil {
+	if err := l.settle(ctx, in.ClockMoveResponseTiming); err != nil {
 		return DatabaseClock{}, err
 	}
 	return l.getDatabaseClock(ctx, &in.DatabasePath)
 }
 
-type followClockRequest struct {
+type followServerClockRequest struct {
 	DatabasePath
-	ClockResponseTiming
+	ClockMoveResponseTiming
 }
 
-func (l *Laboratory) followClock(ctx context.Context, in *followClockRequest) (DatabaseClock, error) {
+func (l *Laboratory) followClock(ctx context.Context, in *followServerClockRequest) (DatabaseClock, error) {
 	if err := in.database.FollowClock(ctx); err != nil {
 		return DatabaseClock{}, err
 	}
-	if err := l.settle(ctx, in.ClockResponseTiming); err != nil {
+	if err := l.settle(ctx, in.ClockMoveResponseTiming); err != nil {
 		return DatabaseClock{}, err
 	}
 	return l.getDatabaseClock(ctx, &in.DatabasePath)

@@ -17,7 +17,7 @@ const (
 
 // describe returns the OpenAPI document of the routes.
 func describe(all routeTable) (route.OpenAPIDocument, error) {
-	own := reflect.TypeFor[store.OnExpire]().PkgPath() // structs of package store allow no additional members
+	own := reflect.TypeFor[store.OnExpireSettings]().PkgPath() // structs of package store allow no additional members
 	return route.Describe(all, route.OpenAPIOptions{
 		Title: title, Text: about, Prefixes: []string{"Laboratory", "Route", "Store"},
 		Closed: func(pkgPath string) bool { return pkgPath == own },
@@ -27,12 +27,12 @@ func describe(all routeTable) (route.OpenAPIDocument, error) {
 			{Of: settingEdit[string]{}, As: ""}, {Of: settingEdit[jsonDuration]{},
 				As: jsonDuration(0)},
 			{Of: settingEdit[entityStatus]{}, As: entityStatus(0)},
-			{Of: settingEdit[*store.OnExpire]{}, As: store.OnExpire{}},
-			{Of: settingEdit[*store.ExpiryEvents]{}, As: store.ExpiryEvents{}},
+			{Of: settingEdit[*store.OnExpireSettings]{}, As: store.OnExpireSettings{}},
+			{Of: settingEdit[*store.ExpiryEventSettings]{}, As: store.ExpiryEventSettings{}},
 			{Of: settingEdit[*store.ReaperSettings]{}, As: store.ReaperSettings{}},
 			{Of: settingEdit[*store.PurgeDelay]{}, As: store.PurgeDelay{}},
 			{Of: settingEdit[*store.PurgeRateLimit]{}, As: store.PurgeRateLimit{}},
-			{Of: ImportResults{}, As: []ImportedDocument{}},
+			{Of: ImportResults{}, As: []DocumentImportResult{}},
 		},
 	})
 }

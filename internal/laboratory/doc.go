@@ -13,7 +13,7 @@
 // # The wire
 //
 // The package is part of a server, which authorizes requests, reads them and sends responses. Interface
-// RequestResponseIO contains what the package requires of that server. The server passes to Register the
+// EnclosingHTTPServer contains what the package requires of that server. The server passes to Register the
 // middleware for public routes and for those that need the master key. Handlers are independent of HTTP,
 // unless they stream their response.
 //

@@ -33,35 +33,35 @@ type DryRunAnswer struct {
 	Expired  int64  `json:"expiredAlready" description:"Items that have expired already."`
 	// Effects maps the name of each effect to the live items that it concerns. Each live item is counted
 	// in exactly one effect.
-	Effects map[string]DryRunEffect `json:"effects" nullable:"false" description:"Live items by the effect of the change on them."`
+	Effects map[string]TTLChangeEffectSummary `json:"effects" nullable:"false" description:"Live items by the effect of the change on them."`
 
-	After []DryRunDeadlines `json:"deadlines" nullable:"false" description:"Live items by the time until their expiry, after the change."`
+	After []DryRunExpiringItemCount `json:"deadlines" nullable:"false" description:"Live items by the time until their expiry, after the change."`
 }
 
-// DryRunEffect counts the items on which a proposed change of a container's defaultTtl has the same
+// TTLChangeEffectSummary counts the items on which a proposed change of a container's defaultTtl has the same
 // effect, such as a later expiry, and has examples of them.
-type DryRunEffect struct {
-	Count    int64           `json:"count"`
-	Examples []DryRunExample `json:"examples,omitempty"`
+type TTLChangeEffectSummary struct {
+	Count    int64                  `json:"count"`
+	Examples []TTLChangeExampleItem `json:"examples,omitempty"`
 }
 
-// DryRunExample is an item that a proposed change of a container's defaultTtl concerns, with the times of
-// its expiry before and after the change. If a time is omitted, the item never expires.
-type DryRunExample struct {
+// TTLChangeExampleItem is an item that a proposed change of a container's defaultTtl concerns, with the times
+// of its expiry before and after the change. If a time is omitted, the item never expires.
+type TTLChangeExampleItem struct {
 	ItemKey
 	Before string `json:"expiredAtBefore,omitempty" format:"date-time"`
 	After  string `json:"expiresAtAfter,omitempty" format:"date-time"`
 }
 
-// DryRunDeadlines counts the live items of a container that would expire within a period from now if a
-// proposed change of its defaultTtl were made.
-type DryRunDeadlines struct {
+// DryRunExpiringItemCount counts the live items of a container that would expire within a period from now if
+// a proposed change of its defaultTtl were made.
+type DryRunExpiringItemCount struct {
 	Within string `json:"within" enum:"atOnce,minute,hour,day,week,month,later,never"`
 	Count  int64  `json:"count"`
 }
 
-// deadlineNames are the names of the periods for which inspect.DryRun.After counts the expiring items, in
-// its order.
+// deadlineNames are the names of the periods for which inspect.TTLChangeDryRunResult.After counts the
+// expiring items, in its order.
 var deadlineNames = [...]string{"atOnce", "minute", "hour", "day", "week", "month", "later", "never"}
 
 // proposedDefaultTTL is the proposed defaultTtl of a container.
@@ -101,7 +101,7 @@ func (l *Laboratory) dryRun(ctx context.Context, in *ttlChangeDryRunRequest) (Dr
 		return DryRunAnswer{},
 			route.BadRequest("The body must have a 'defaultTtl': a number of seconds, -1, or null for off.")
 	}
-	o := inspect.DryRunOptions{Path: in.Path}
+	o := inspect.TTLChangeDryRunOptions{Path: in.Path}
 	if in.Examples != nil {
 		if o.Examples = *in.Examples; o.Examples == 0 {
 			o.Examples = -1
@@ -114,23 +114,24 @@ func (l *Laboratory) dryRun(ctx context.Context, in *ttlChangeDryRunRequest) (Dr
 	return dryRunAnswer(d), nil
 }
 
-func dryRunAnswer(d inspect.DryRun) DryRunAnswer {
+func dryRunAnswer(d inspect.TTLChangeDryRunResult) DryRunAnswer {
 	out := DryRunAnswer{From: defaultTTL(d.From), To: defaultTTL(d.To),
 		FromPath: d.FromPath, ToPath: d.ToPath,
 		Now:    second(d.Now),
 		Method: method(d.Exact), Complete: d.Complete, Expired: d.Expired,
-		Effects: make(map[string]DryRunEffect, len(d.Effects))}
+		Effects: make(map[string]TTLChangeEffectSummary, len(d.Effects))}
 	for i, e := range d.Effects {
-		effect := DryRunEffect{Count: e.Count}
+		effect := TTLChangeEffectSummary{Count: e.Count}
 		for _, x := range e.Examples {
 			effect.Examples = append(effect.Examples,
-				DryRunExample{keyOf(store.ItemKey{Partition: x.Partition, ID: x.ID}), secondOrNever(x.Before),
+				TTLChangeExampleItem{keyOf(store.ItemKey{Partition: x.Partition, ID: x.ID}),
+					secondOrNever(x.Before),
 					secondOrNever(x.After)})
 		}
 		out.Effects[inspect.TTLChangeEffectOnItem(i).String()] = effect
 	}
 	for i, n := range d.After {
-		out.After = append(out.After, DryRunDeadlines{deadlineNames[i], n})
+		out.After = append(out.After, DryRunExpiringItemCount{deadlineNames[i], n})
 	}
 	return out
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// Entity is a queue, a topic or a subscription.
-type Entity struct {
+// MessagingEntity is a queue, a topic or a subscription.
+type MessagingEntity struct {
 	Kind        string `json:"kind" enum:"queue,topic,subscription"`
 	Path        string `json:"path" description:"Path; of a subscription: topic/Subscriptions/name."`
 	Status      string `json:"status"`
@@ -43,7 +43,7 @@ type Entity struct {
 
 // Entities is a list of entities.
 type Entities struct {
-	Entities []Entity `json:"entities" nullable:"false"`
+	Entities []MessagingEntity `json:"entities" nullable:"false"`
 }
 
 // limited formats a duration; it returns "" for an unlimited one.
@@ -54,12 +54,12 @@ func limited(d time.Duration) string {
 	return entity.FormatDuration(d)
 }
 
-func entityOf(e entity.Entity) Entity {
+func entityOf(e entity.Entity) MessagingEntity {
 	p := e.Properties
 	if e.Accessed.IsZero() {
 		e.Accessed = e.Created
 	}
-	return Entity{Kind: strings.ToLower(e.Kind.String()), Path: e.Path, Status: p.Status.String(),
+	return MessagingEntity{Kind: strings.ToLower(e.Kind.String()), Path: e.Path, Status: p.Status.String(),
 		Active: e.Counts.Active, Scheduled: e.Counts.Scheduled,
 		DeadLetters: e.Counts.DeadLetter + e.Counts.TransferDeadLetter, Bytes: e.Bytes,
 		LockDuration: limited(p.LockDuration), MaxDeliveryCount: p.MaxDeliveryCount,
@@ -147,7 +147,7 @@ func (l *Laboratory) listEntities(ctx context.Context, in *QueuesRequiredRequest
 	if err != nil {
 		return Entities{}, ofQueues(err)
 	}
-	out := Entities{make([]Entity, len(list))}
+	out := Entities{make([]MessagingEntity, len(list))}
 	for i, e := range list {
 		out.Entities[i] = entityOf(e)
 	}
@@ -177,7 +177,7 @@ func entitiesIn(ctx context.Context, queues *queue.Queues) ([]entity.Entity, err
 	return all, nil
 }
 
-func (l *Laboratory) getEntity(_ context.Context, in *EntityPath) (Entity, error) {
+func (l *Laboratory) getEntity(_ context.Context, in *EntityPath) (MessagingEntity, error) {
 	return entityOf(in.entity), nil
 }
 

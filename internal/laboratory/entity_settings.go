@@ -63,11 +63,11 @@ type createEntityRequest struct {
 	_ struct{} `additionalProperties:"false"`
 }
 
-func (l *Laboratory) createEntity(ctx context.Context, in *createEntityRequest) (Entity, error) {
+func (l *Laboratory) createEntity(ctx context.Context, in *createEntityRequest) (MessagingEntity, error) {
 	kind := entity.Queue
 	a, _, err := entity.ParseAddress(in.Path)
 	if err != nil {
-		return Entity{}, ofQueues(err)
+		return MessagingEntity{}, ofQueues(err)
 	}
 	if _, _, ok := a.Subscription(); ok {
 		kind = entity.Subscription
@@ -110,7 +110,7 @@ type patchEntityRequest struct {
 	_ struct{} `additionalProperties:"false"`
 }
 
-func (l *Laboratory) patchEntity(ctx context.Context, in *patchEntityRequest) (Entity, error) {
+func (l *Laboratory) patchEntity(ctx context.Context, in *patchEntityRequest) (MessagingEntity, error) {
 	e, err := in.queues.Change(ctx, in.Entity, func(p *entity.Properties) error {
 		in.Status.apply((*entityStatus)(&p.Status))
 		in.LockDuration.apply((*jsonDuration)(&p.LockDuration))

@@ -81,7 +81,7 @@ func defaultTTL(s ttl.Seconds) *int64 {
 
 type explainItemRequest struct {
 	ContainerPath
-	ItemFields
+	ItemKeyFields
 	_ struct{} `additionalProperties:"false"`
 }
 
@@ -158,7 +158,7 @@ func (l *Laboratory) draining() bool {
 	}
 }
 
-var waits = map[string]store.WaitCondition{
+var waits = map[string]store.ContainerWaitCondition{
 	"expired": store.WaitExpired, "purged": store.WaitPurged, "feed": store.WaitFeed,
 	"quiet": store.WaitQuiet,
 }
@@ -199,7 +199,7 @@ func (l *Laboratory) wait(ctx context.Context, in *waitForItemRequest) (WaitForI
 	case what != store.WaitQuiet && in.ID == nil:
 		return WaitForItemResult{}, route.BadRequest("The body must have an 'id'.")
 	}
-	req := store.WaitRequest{For: what, After: uint64(in.After)}
+	req := store.ContainerWaitRequest{For: what, After: uint64(in.After)}
 	if what != store.WaitQuiet {
 		req.Key = store.ItemKey{Partition: in.PartitionKey.PartitionKey, ID: *in.ID}
 	}

@@ -37,8 +37,8 @@ type expiryEventsRequest struct {
 	_ struct{} `takes:"events take %"`
 }
 
-// ExpiryEvents is a page of a container's expiry log.
-type ExpiryEvents struct {
+// ExpiryEventPage is a page of a container's expiry log.
+type ExpiryEventPage struct {
 	Events   []ExpiryEvent `json:"events" nullable:"false"`
 	Position string        `json:"position" description:"Position to pass as the next 'after'."`
 	Lost     bool          `json:"lost" description:"Whether events after 'after' are no longer kept."`
@@ -46,7 +46,7 @@ type ExpiryEvents struct {
 
 // Verbatim marks the response as a route.VerbatimResponse: its JSON is sent without escapes for the
 // characters that HTML reserves.
-func (*ExpiryEvents) Verbatim() {}
+func (*ExpiryEventPage) Verbatim() {}
 
 // ExpiryEvent is the entry of a container's log of expiries for one expired document: its key, the time of
 // its expiry, the position in the log, and the document itself.
@@ -67,8 +67,9 @@ type ExpiryEvent struct {
 // MarshalJSON implements json.Marshaler.
 func (e *ExpiryEvent) MarshalJSON() ([]byte, error) { return e.text, nil }
 
-func eventsOf(p *store.ExpirationsPage) ExpiryEvents {
-	out := ExpiryEvents{Events: make([]ExpiryEvent, len(p.Expirations)), Position: p.Position, Lost: p.Lost}
+func eventsOf(p *store.ExpirationsPage) ExpiryEventPage {
+	out := ExpiryEventPage{Events: make([]ExpiryEvent, len(p.Expirations)), Position: p.Position,
+		Lost: p.Lost}
 	for i := range p.Expirations {
 		out.Events[i].text = p.Expirations[i].AppendJSON(nil)
 	}
@@ -91,23 +92,23 @@ func (in *expiryEventsRequest) from(ctx context.Context) (string, error) {
 
 // events returns a page of a container's expiry log after a position, or from the beginning. If there are no
 // such events, it waits for them, for up to in.Wait seconds of real time.
-func (l *Laboratory) events(ctx context.Context, in *expiryEventsRequest) (ExpiryEvents, error) {
+func (l *Laboratory) events(ctx context.Context, in *expiryEventsRequest) (ExpiryEventPage, error) {
 	after, err := in.from(ctx)
 	if err != nil {
-		return ExpiryEvents{}, err
+		return ExpiryEventPage{}, err
 	}
 	if in.Wait > 0 {
 		come, at, err := l.untilExpired(ctx, in, after)
 		if err != nil || !come {
-			return ExpiryEvents{Events: []ExpiryEvent{}, Position: at}, err
+			return ExpiryEventPage{Events: []ExpiryEvent{}, Position: at}, err
 		}
 	}
 	if err := in.ResponseMemoryReserver.take(); err != nil {
-		return ExpiryEvents{}, err
+		return ExpiryEventPage{}, err
 	}
 	page, err := in.container.Expirations(ctx, after, in.Limit)
 	if err != nil {
-		return ExpiryEvents{}, err
+		return ExpiryEventPage{}, err
 	}
 	return eventsOf(&page), nil
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// Explanation is the plan of a query, with the statistics of one page of it.
-type Explanation struct {
+// QueryExplanation is the plan of a query, with the statistics of one page of it.
+type QueryExplanation struct {
 	// Plan is a tree as text, one node per line. The input of a node is the rows of the node below it.
 	Plan string `json:"plan" description:"Tree, one node per line; a node reads the rows of the one below."`
 
@@ -27,7 +27,7 @@ type Explanation struct {
 
 // Receipt implements route.ResponseWithCharge: it returns the charge of the query and the position of its
 // range.
-func (e *Explanation) Receipt() store.OperationReceipt { return e.receipt }
+func (e *QueryExplanation) Receipt() store.OperationReceipt { return e.receipt }
 
 // ExplainMetrics holds the statistics of one page of the explained query: times in milliseconds, sizes in
 // bytes of JSON text.
@@ -62,7 +62,7 @@ type IndexList struct {
 }
 
 // sqlQueryParameters holds the parameters of a query.
-type sqlQueryParameters []store.Parameter
+type sqlQueryParameters []store.QueryParameter
 
 // DecodeMember implements route.JSONMemberDecoder: it parses the JSON array of a query's parameters, objects
 // with the members name and value.
@@ -122,23 +122,23 @@ type explainQueryRequest struct {
 
 // explainQuery runs one page of a query and returns its plan and statistics. Without a partition key the
 // query covers the whole container.
-func (l *Laboratory) explainQuery(ctx context.Context, in *explainQueryRequest) (Explanation, error) {
+func (l *Laboratory) explainQuery(ctx context.Context, in *explainQueryRequest) (QueryExplanation, error) {
 	d, err := l.db.Database(string(in.Database))
 	if err != nil {
-		return Explanation{}, err
+		return QueryExplanation{}, err
 	}
 	coll, err := d.Container(string(in.Container))
 	if err != nil {
-		return Explanation{}, err
+		return QueryExplanation{}, err
 	}
 	request := store.QueryRequest{Text: string(in.Query), Parameters: in.Parameters, Explain: true}
 	request.Scope.Partition, request.MaxItems = in.PartitionKey.PartitionKey, int(in.MaxItemCount)
 	page, r, err := coll.Query(ctx, request)
 	if err != nil {
-		return Explanation{receipt: r}, err
+		return QueryExplanation{receipt: r}, err
 	}
 	use := page.Indexes
-	return Explanation{
+	return QueryExplanation{
 		Plan: page.Plan, Metrics: explainMetrics(page.Stats), Charge: r.Charge, Rows: len(page.Rows),
 		Indexes: ExplainIndexes{
 			Utilized:  IndexList{present(use.Single), present(use.Composite)},

@@ -13,8 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/laboratory/route"
 )
 
-// Fault is a fault injection rule with its counters.
-type Fault struct {
+// FaultRule is a fault injection rule with its counters.
+type FaultRule struct {
 	ID         string   `json:"id"`
 	Fault      string   `json:"fault" enum:"429,449,410,503,408,latency,drop,lockLost,detach"`
 	Operations []string `json:"operations" nullable:"false" description:"Empty: all on documents and messages, except queryPlan and metadata."`
@@ -39,11 +39,11 @@ type Fault struct {
 
 // Faults is a list of fault injection rules, in the order in which they are applied.
 type Faults struct {
-	Faults []Fault `json:"faults" nullable:"false"`
+	Faults []FaultRule `json:"faults" nullable:"false"`
 }
 
-func faultOf(s inject.FaultRuleState) Fault {
-	f := Fault{ID: s.ID, Fault: s.Fault.String(), Operations: []string{}, Database: s.Database,
+func faultOf(s inject.FaultRuleState) FaultRule {
+	f := FaultRule{ID: s.ID, Fault: s.Fault.String(), Operations: []string{}, Database: s.Database,
 		Container: s.Container, Entity: s.Entity, Share: s.Share, Seed: s.Seed, Skip: s.Skip, Count: s.Count,
 		When: "before", LatencyMs: s.Latency.Milliseconds(), RetryAfterMs: s.RetryAfter.Milliseconds(),
 		Substatus: s.Substatus, Seen: s.Seen, Hits: s.Hits, Ended: s.Ended}
@@ -124,31 +124,31 @@ type addFaultRequest struct {
 	Skip  int64 `json:"skip,omitempty" minimum:"0" description:"Number of matching operations to skip."`
 	Count int64 `json:"count,omitempty" minimum:"0" description:"Number of hits at which it ends; 0: never."`
 
-	For        route.Duration `json:"for,omitempty" description:"End after this duration of the data clock; a number means seconds. Default: never."`
-	When       string         `json:"when,omitempty" enum:"before,after" description:"Whether the fault comes before or after the operation is executed."`
-	Latency    int64          `json:"latencyMs,omitempty" minimum:"0" maximum:"60000"`
-	RetryAfter int64          `json:"retryAfterMs,omitempty" minimum:"0" maximum:"3600000" description:"Wait that a 429 asks for, in milliseconds. Default: 100."`
-	Substatus  int64          `json:"substatus,omitempty" minimum:"0" maximum:"100000"`
-	_          struct{}       `takes:"a fault takes %" additionalProperties:"false"`
+	For        route.JSONDuration `json:"for,omitempty" description:"End after this duration of the data clock; a number means seconds. Default: never."`
+	When       string             `json:"when,omitempty" enum:"before,after" description:"Whether the fault comes before or after the operation is executed."`
+	Latency    int64              `json:"latencyMs,omitempty" minimum:"0" maximum:"60000"`
+	RetryAfter int64              `json:"retryAfterMs,omitempty" minimum:"0" maximum:"3600000" description:"Wait that a 429 asks for, in milliseconds. Default: 100."`
+	Substatus  int64              `json:"substatus,omitempty" minimum:"0" maximum:"100000"`
+	_          struct{}           `takes:"a fault takes %" additionalProperties:"false"`
 }
 
-func (l *Laboratory) addFault(_ context.Context, in *addFaultRequest) (Fault, error) {
+func (l *Laboratory) addFault(_ context.Context, in *addFaultRequest) (FaultRule, error) {
 	r := inject.FaultRule{Fault: in.Fault.is, Operations: in.Operations, Database: in.Database,
 		Container: in.Container, Entity: in.Entity, Share: 1, Seed: uint64(in.Seed), Skip: in.Skip,
 		Count: in.Count, For: in.For.Duration, After: in.When == "after",
 		Latency:    time.Duration(in.Latency) * time.Millisecond,
 		RetryAfter: time.Duration(in.RetryAfter) * time.Millisecond, Substatus: int(in.Substatus)}
 	if in.When != "" && in.When != "before" && in.When != "after" {
-		return Fault{}, route.BadRequest("'when' must be 'before' or 'after'.")
+		return FaultRule{}, route.BadRequest("'when' must be 'before' or 'after'.")
 	}
 	if in.Share != nil {
 		if r.Share = *in.Share; r.Share == 0 {
-			return Fault{}, route.BadRequest("'share' must be above 0 and at most 1.")
+			return FaultRule{}, route.BadRequest("'share' must be above 0 and at most 1.")
 		}
 	}
 	s, err := l.opt.Faults.Add(r)
 	if err != nil {
-		return Fault{}, ofRules(err)
+		return FaultRule{}, ofRules(err)
 	}
 	return faultOf(s), nil
 }
@@ -166,7 +166,7 @@ func ofRules(err error) error {
 }
 
 func (l *Laboratory) listFaults(context.Context, *route.NoBody) (Faults, error) {
-	out := Faults{[]Fault{}}
+	out := Faults{[]FaultRule{}}
 	for _, s := range l.opt.Faults.List() {
 		out.Faults = append(out.Faults, faultOf(s))
 	}

@@ -31,9 +31,9 @@ func (l *Laboratory) certificate(context.Context, *route.NoBody) (route.TextResp
 	return route.TextResponse{Kind: pemKind, Body: l.opt.CertPEM}, nil
 }
 
-func (l *Laboratory) connection(context.Context, *route.NoBody) (Connection, error) {
+func (l *Laboratory) connection(context.Context, *route.NoBody) (ConnectionInfo, error) {
 	if l.opt.Connection == nil {
-		return Connection{Ports: []int{}}, nil
+		return ConnectionInfo{Ports: []int{}}, nil
 	}
 	return *l.opt.Connection, nil
 }

@@ -47,13 +47,13 @@ type importDocumentsRequest struct {
 // ImportResults is the response to a request that imports documents: a result for each of them, without the
 // document.
 type ImportResults struct {
-	results []ImportedDocument
+	results []DocumentImportResult
 	receipt store.OperationReceipt
 	mixed   bool
 }
 
-// ImportedDocument is the result for one document.
-type ImportedDocument struct {
+// DocumentImportResult is the result for one document.
+type DocumentImportResult struct {
 	Status     int     `json:"statusCode" description:"201: created; 200: replaced; or an error's status."`
 	Substatus  int     `json:"subStatusCode,omitempty"`
 	Charge     float64 `json:"requestCharge" description:"Request charge, in RU."`
@@ -122,8 +122,9 @@ func (l *Laboratory) importItems(ctx context.Context, in *importDocumentsRequest
 	return out, nil
 }
 
-func (l *Laboratory) imported(kind store.OperationKind, r *store.ItemOperationResult) ImportedDocument {
-	out := ImportedDocument{Status: http.StatusOK, Charge: r.Charge}
+func (l *Laboratory) imported(kind store.ItemOperationKind,
+	r *store.ItemOperationResult) DocumentImportResult {
+	out := DocumentImportResult{Status: http.StatusOK, Charge: r.Charge}
 	if r.Item.Body() != nil {
 		out.ETag = r.Item.ETag()
 	}

@@ -13,9 +13,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// RequestResponseIO is the part of the HTTP server that the laboratory, Mayfly's own HTTP API, uses to read
+// EnclosingHTTPServer is the part of the HTTP server that the laboratory, Mayfly's own HTTP API, uses to read
 // requests and to send responses.
-type RequestResponseIO interface {
+type EnclosingHTTPServer interface {
 	route.RequestIO
 	// Enter sets the container that the request addresses as the owner in the response, and may refuse the
 	// request, for instance because the container's throughput is used up. An error ends the request.
@@ -36,7 +36,7 @@ type ErrorResponse struct {
 
 // Options configure a Laboratory. Wire, Wall, Classify and Faults are required.
 type Options struct {
-	Wire RequestResponseIO
+	Wire EnclosingHTTPServer
 	// Wall is the clock of real time, which limits waits. It must not be the clock of the data.
 	Wall ttl.Clock
 	// Classify returns the response of the server to a request that fails with the given error.
@@ -61,8 +61,8 @@ type Options struct {
 	Faults *inject.FaultRules
 	// Requests is the log of requests; nil: there is none.
 	Requests *requestlog.Log
-	// Connection is the data that clients need to connect; nil: unknown.
-	Connection *Connection
+	// ConnectionInfo is the data that clients need to connect; nil: unknown.
+	Connection *ConnectionInfo
 }
 
 // WebhookMetrics is the state of the delivery to one webhook.
@@ -88,5 +88,5 @@ func New(db *store.DB, o Options) *Laboratory {
 	return &Laboratory{opt: o, db: db, seeding: make(chan struct{}, 1)}
 }
 
-// Wire implements route.HandlerMethodReceiver: it returns the RequestResponseIO of the options.
+// Wire implements route.HandlerMethodReceiver: it returns the EnclosingHTTPServer of the options.
 func (l *Laboratory) Wire() route.RequestIO { return l.opt.Wire }

@@ -2,9 +2,9 @@ package laboratory
 
 import "context"
 
-// LintReport lists the lint findings for a container's default time to live, and for the items that were
+// TTLLintReport lists the lint findings for a container's default time to live, and for the items that were
 // written since the start of the server.
-type LintReport struct {
+type TTLLintReport struct {
 	Container []LintFinding `json:"container" nullable:"false" description:"Findings about the defaultTtl."`
 
 	Items []LintFinding `json:"items" nullable:"false" description:"Findings about writes since the start."`
@@ -12,21 +12,21 @@ type LintReport struct {
 
 // LintFinding is a violated lint rule.
 type LintFinding struct {
-	Rule    string    `json:"rule"`
-	Explain string    `json:"explain"`
-	Count   uint64    `json:"count,omitempty" description:"Number of writes with this finding."`
-	Last    *LintItem `json:"last,omitempty" description:"The last item with this finding."`
+	Rule    string                 `json:"rule"`
+	Explain string                 `json:"explain"`
+	Count   uint64                 `json:"count,omitempty" description:"Number of writes with this finding."`
+	Last    *LastLintViolatingItem `json:"last,omitempty" description:"The last item with this finding."`
 }
 
-// LintItem is the item whose write was the last one to violate a rule.
-type LintItem struct {
+// LastLintViolatingItem is the item whose write was the last one to violate a rule.
+type LastLintViolatingItem struct {
 	ItemKey
 	TTL int64  `json:"ttl,omitempty" description:"The item's own ttl, in seconds."`
 	At  string `json:"at" format:"date-time"`
 }
 
-func (l *Laboratory) lint(_ context.Context, in *ContainerPath) (LintReport, error) {
-	out := LintReport{Container: []LintFinding{}, Items: []LintFinding{}}
+func (l *Laboratory) lint(_ context.Context, in *ContainerPath) (TTLLintReport, error) {
+	out := TTLLintReport{Container: []LintFinding{}, Items: []LintFinding{}}
 	info := in.container.Info()
 	found := info.Spec.Lint()
 	for _, n := range in.container.LintCounts() {
@@ -35,7 +35,8 @@ func (l *Laboratory) lint(_ context.Context, in *ContainerPath) (LintReport, err
 		}
 		if last := n.Last; last != nil {
 			out.Items = append(out.Items, LintFinding{Rule: n.Rule.String(), Explain: n.Rule.Text(),
-				Count: n.Count, Last: &LintItem{keyOf(last.Key), int64(last.TTL), second(last.At)}})
+				Count: n.Count, Last: &LastLintViolatingItem{keyOf(last.Key), int64(last.TTL),
+					second(last.At)}})
 		}
 	}
 	return out, nil

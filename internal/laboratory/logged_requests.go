@@ -138,7 +138,7 @@ func setStatus(f *requestlog.Filter, text string) error {
 	return nil
 }
 
-type listRequestsRequest struct {
+type listLoggedRequestsRequest struct {
 	requestLogFilter
 	After int64 `query:"after" minimum:"0" description:"Position to read after; absent: the latest."`
 
@@ -152,7 +152,7 @@ type listRequestsRequest struct {
 }
 
 // reader opens a reader of the log of requests, at the position that the request names.
-func (l *Laboratory) reader(in *listRequestsRequest) (*requestlog.Reader, error) {
+func (l *Laboratory) reader(in *listLoggedRequestsRequest) (*requestlog.Reader, error) {
 	f, err := in.filter(l.opt.Wall.Now())
 	if err != nil {
 		return nil, err
@@ -180,7 +180,8 @@ func (l *Laboratory) log() (*requestlog.Log, error) {
 
 // listRequests returns the latest requests, or the first ones after a position. If there are none, it waits
 // for them, for up to in.Wait seconds of real time.
-func (l *Laboratory) listRequests(ctx context.Context, in *listRequestsRequest) (LoggedRequests, error) {
+func (l *Laboratory) listRequests(ctx context.Context, in *listLoggedRequestsRequest) (LoggedRequests,
+	error) {
 	r, err := l.reader(in)
 	if err != nil {
 		return LoggedRequests{}, err

@@ -3,6 +3,7 @@ package laboratory
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"reflect"
 	"strings"
 	"time"
@@ -68,8 +69,8 @@ func (in *ContainerPath) Find(l *Laboratory, ec echo.Context) (err error) {
 	return l.opt.Wire.Enter(ec, d, in.container)
 }
 
-// ItemFields is the part of a request body that names an item.
-type ItemFields struct {
+// ItemKeyFields is the part of a request body that names an item.
+type ItemKeyFields struct {
 	ID           string       `json:"id" missing:"The body must have an 'id'." description:"Id of the item."`
 	PartitionKey partitionKey `json:"partitionKey,omitempty"`
 }
@@ -93,12 +94,12 @@ func (partitionKey) JSONSchema() (s jsonschema.Schema, err error) {
 	return s, nil
 }
 
-// trueFlag is a boolean for which only true is valid.
-type trueFlag bool
+// trueOnlyBool is a boolean for which only true is valid.
+type trueOnlyBool bool
 
 // DecodeMember sets the flag from the JSON value v of the member name. It fails with status 400 unless v is
 // true. It implements route.JSONMemberDecoder.
-func (y *trueFlag) DecodeMember(name string, v jsondoc.Value) error {
+func (y *trueOnlyBool) DecodeMember(name string, v jsondoc.Value) error {
 	if v.Kind() != jsondoc.Bool || !v.Bool() {
 		return route.BadRequest("'" + name + "' must be true.")
 	}
@@ -107,7 +108,7 @@ func (y *trueFlag) DecodeMember(name string, v jsondoc.Value) error {
 }
 
 // JSONSchema implements jsonschema.Exposer: it returns the schema of a boolean that must be true.
-func (trueFlag) JSONSchema() (s jsonschema.Schema, err error) {
+func (trueOnlyBool) JSONSchema() (s jsonschema.Schema, err error) {
 	s.AddType(jsonschema.Boolean)
 	s.WithConst(true).WithDescription("Return to the system's time.")
 	return s, nil
@@ -132,10 +133,35 @@ func (s *settingEdit[T]) DecodeMember(name string, v jsondoc.Value) error {
 	}
 	d := json.NewDecoder(bytes.NewReader(v.Raw()))
 	d.DisallowUnknownFields()
-	if err := d.Decode(&s.value); err != nil {
+	err := d.Decode(&s.value)
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &wrong):
+		if wrong.Field != "" {
+			name += "." + wrong.Field
+		}
+		return route.BadRequest("'" + name + "' must be " + jsonTypeName(wrong.Type) + ", not " + wrong.Value + ".")
+	case err != nil:
 		return route.BadRequest("'" + name + "' has an invalid value: " + err.Error())
 	}
 	return nil
+}
+
+// jsonTypeName returns the name, with its article, of the JSON type of the values of a Go type.
+func jsonTypeName(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Slice, reflect.Array:
+		return "an array"
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	case reflect.Float32, reflect.Float64:
+		return "a number"
+	}
+	return "a whole number"
 }
 
 // kind returns the kind of JSON value that the setting must have. For a type that implements json.Unmarshaler

@@ -11,15 +11,15 @@ import (
 	"github.com/mayflydb/mayfly/queue/wire"
 )
 
-// ProcessedMessages is the response to a request that moves, settles or deletes messages: how many were
+// ProcessedMessagesResult is the response to a request that moves, settles or deletes messages: how many were
 // processed, and which could not be.
-type ProcessedMessages struct {
-	Messages int                   `json:"messages" description:"Number of messages that were processed."`
-	Failed   []RefusedMessageError `json:"failed,omitempty" description:"Messages that were not processed."`
+type ProcessedMessagesResult struct {
+	Messages int              `json:"messages" description:"Number of messages that were processed."`
+	Failed   []RefusedMessage `json:"failed,omitempty" description:"Messages that were not processed."`
 }
 
-// RefusedMessageError is a message that a request could not move, settle or delete, and the reason.
-type RefusedMessageError struct {
+// RefusedMessage is a message that a request could not move, settle or delete, and the reason.
+type RefusedMessage struct {
 	Number    int64  `json:"sequenceNumber,omitempty"`
 	LockToken string `json:"lockToken,omitempty"`
 	Message   string `json:"message" description:"Reason of the failure."`
@@ -27,7 +27,7 @@ type RefusedMessageError struct {
 
 // forEach calls do for each of the messages and counts the successful calls. If an error concerns only one
 // message, it continues with the next one; any other error ends the request.
-func (out *ProcessedMessages) forEach(ctx context.Context, numbers []int64,
+func (out *ProcessedMessagesResult) forEach(ctx context.Context, numbers []int64,
 	do func(number int64) error) error {
 	for _, number := range numbers {
 		if ctx.Err() != nil {
@@ -42,7 +42,7 @@ func (out *ProcessedMessages) forEach(ctx context.Context, numbers []int64,
 		if ended != nil {
 			return ended
 		}
-		out.Failed = append(out.Failed, RefusedMessageError{Number: number, Message: text})
+		out.Failed = append(out.Failed, RefusedMessage{Number: number, Message: text})
 	}
 	return nil
 }
@@ -66,14 +66,14 @@ type resubmitMessagesRequest struct {
 
 	Numbers sequenceNumbers `json:"sequenceNumbers,omitempty" description:"The only dead letters to send."`
 	Edited  bool            `json:"edited,omitempty" description:"Send the message in this body instead."`
-	MessageFields
+	MessageToSend
 	_ struct{} `body:"optional" takes:"resubmit takes %" additionalProperties:"false"`
 }
 
 // resubmit sends dead letters again, to the queue in which they were dead-lettered, or to the topic of their
 // subscription. The dead letter is deleted in the transaction that sends the message, so the message is
 // neither lost nor duplicated.
-func (l *Laboratory) resubmit(ctx context.Context, in *resubmitMessagesRequest) (out ProcessedMessages,
+func (l *Laboratory) resubmit(ctx context.Context, in *resubmitMessagesRequest) (out ProcessedMessagesResult,
 	err error) {
 	to := entity.Address{Entity: in.entity.Path}
 	if topic, _, ok := to.Subscription(); ok {
@@ -134,7 +134,7 @@ func (in *resubmitMessagesRequest) resubmitOne(ctx context.Context, from, to ent
 func releaseLock(ctx context.Context, queues *queue.Queues, at entity.Address, token message.UUID,
 	why error) error {
 	// If this fails, the lock lapses at its time.
-	_ = queues.Settle(ctx, at, token, queue.Settlement{Outcome: queue.Release}, nil)
+	_ = queues.Settle(ctx, at, token, queue.SettlementRequest{Outcome: queue.Release}, nil)
 	return why
 }
 
@@ -165,7 +165,7 @@ func (in *resubmitMessagesRequest) sendAgain(ctx context.Context, from, to entit
 		if err := in.queues.Send(ctx, to, []*message.Message{m}, tx); err != nil {
 			return err
 		}
-		if err := in.queues.Settle(ctx, from, d.Token, queue.Settlement{Outcome: queue.Complete},
+		if err := in.queues.Settle(ctx, from, d.Token, queue.SettlementRequest{Outcome: queue.Complete},
 			tx); err != nil {
 			return err
 		}
@@ -182,7 +182,8 @@ type deleteMessagesRequest struct {
 
 // deleteMessages deletes messages by their sequence numbers, each in its own transaction. Locked messages
 // are not deleted. Scheduled messages are canceled.
-func (l *Laboratory) deleteMessages(ctx context.Context, in *deleteMessagesRequest) (out ProcessedMessages,
+func (l *Laboratory) deleteMessages(ctx context.Context,
+	in *deleteMessagesRequest) (out ProcessedMessagesResult,
 	err error) {
 	at := in.address(in.Entity)
 	err = out.forEach(ctx, in.Numbers, func(number int64) error {
@@ -193,7 +194,7 @@ func (l *Laboratory) deleteMessages(ctx context.Context, in *deleteMessagesReque
 		if err != nil {
 			return err
 		}
-		err = in.queues.Settle(ctx, at, d.Token, queue.Settlement{Outcome: queue.Complete}, nil)
+		err = in.queues.Settle(ctx, at, d.Token, queue.SettlementRequest{Outcome: queue.Complete}, nil)
 		if err != nil {
 			return releaseLock(ctx, in.queues, at, d.Token, err)
 		}
@@ -208,7 +209,8 @@ type purgeMessagesRequest struct {
 	_ struct{} `body:"optional" takes:"purge takes %" additionalProperties:"false"`
 }
 
-func (l *Laboratory) purgeMessages(ctx context.Context, in *purgeMessagesRequest) (out ProcessedMessages,
+func (l *Laboratory) purgeMessages(ctx context.Context,
+	in *purgeMessagesRequest) (out ProcessedMessagesResult,
 	err error) {
 	before := in.queues.Now().Add(time.Millisecond)
 	for {

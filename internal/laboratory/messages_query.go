@@ -34,27 +34,27 @@ type queryMessagesRequest struct {
 	_ struct{} `takes:"a query of messages takes %" additionalProperties:"false"`
 }
 
-// MessageRows is a page of the result of a query over messages.
-type MessageRows struct {
+// MessageQueryPage is a page of the result of a query over messages.
+type MessageQueryPage struct {
 	Rows []json.RawMessage `json:"rows" nullable:"false"`
 
 	Continuation string `json:"continuation,omitempty" description:"Token for the next page; absent: none."`
 }
 
-func (l *Laboratory) queryMessages(ctx context.Context, in *queryMessagesRequest) (MessageRows, error) {
+func (l *Laboratory) queryMessages(ctx context.Context, in *queryMessagesRequest) (MessageQueryPage, error) {
 	var plan *query.Plan
 	var err error
 	late := l.db.Large(ctx, len(in.Query)*store.TextWeight, func() {
 		plan, err = query.Prepare(string(in.Query), in.Parameters, query.ContainerInfo{Lenient: true})
 	})
 	if late != nil {
-		return MessageRows{}, late
+		return MessageQueryPage{}, late
 	}
 	if err != nil {
-		return MessageRows{}, badQuery(err)
+		return MessageQueryPage{}, badQuery(err)
 	}
 	if err := in.ResponseMemoryReserver.take(); err != nil {
-		return MessageRows{}, err
+		return MessageQueryPage{}, err
 	}
 	began := l.opt.Wall.Now()
 	env := query.NewEnv(in.queues.Now, func() time.Duration { return l.opt.Wall.Now().Sub(began) })
@@ -66,9 +66,9 @@ func (l *Laboratory) queryMessages(ctx context.Context, in *queryMessagesRequest
 		return err
 	})
 	if err != nil {
-		return MessageRows{}, badQuery(err)
+		return MessageQueryPage{}, badQuery(err)
 	}
-	out := MessageRows{make([]json.RawMessage, len(page.Rows)), page.Cursor}
+	out := MessageQueryPage{make([]json.RawMessage, len(page.Rows)), page.Cursor}
 	for i, row := range page.Rows {
 		out.Rows[i] = row
 	}

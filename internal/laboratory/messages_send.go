@@ -12,8 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// MessageFields is the part of a request body that describes a message.
-type MessageFields struct {
+// MessageToSend is the part of a request body that describes a message.
+type MessageToSend struct {
 	Text           string `json:"text,omitempty"`
 	Base64         string `json:"base64,omitempty" description:"Body in base64, instead of 'text'."`
 	ID             string `json:"id,omitempty"`
@@ -30,15 +30,15 @@ type MessageFields struct {
 
 	Delay float64 `json:"delay,omitempty" minimum:"0" description:"Seconds until the message is enqueued."`
 
-	Scheduled *route.Timestamp `json:"scheduled,omitempty" description:"Time of enqueueing: RFC 3339, or seconds since 1970. Excludes 'delay'."`
-	PropertyFields
+	Scheduled *route.JSONTimestamp `json:"scheduled,omitempty" description:"Time of enqueueing: RFC 3339, or seconds since 1970. Excludes 'delay'."`
+	ApplicationPropertyFields
 }
 
 // longest is the maximum of a time to live or a delay, in seconds.
 const longest = 1e11
 
 // build returns the message. now is the time of the data's clock.
-func (in *MessageFields) build(now time.Time) (*message.Message, error) {
+func (in *MessageToSend) build(now time.Time) (*message.Message, error) {
 	if in.TTL < 0 || in.TTL > longest || in.Delay < 0 || in.Delay > longest {
 		return nil, route.BadRequest("'ttl' and 'delay' must be numbers of seconds from 0 to 1e11.")
 	}
@@ -87,7 +87,7 @@ func (in *MessageFields) build(now time.Time) (*message.Message, error) {
 
 type sendMessagesRequest struct {
 	EntityPath
-	MessageFields
+	MessageToSend
 	Repeat int      `json:"repeat,omitempty" minimum:"1" maximum:"10000" description:"Number of messages to send; {i} in 'id' and 'text' becomes 1, 2, ..."`
 	_      struct{} `takes:"a message has %" additionalProperties:"false"`
 }
@@ -115,7 +115,7 @@ func (l *Laboratory) sendMessage(ctx context.Context, in *sendMessagesRequest) (
 	var group []*message.Message
 	size := 0
 	for i := 1; i <= max(in.Repeat, 1); i++ {
-		one := in.MessageFields
+		one := in.MessageToSend
 		if in.Repeat > 0 {
 			one.ID = strings.ReplaceAll(in.ID, "{i}", strconv.Itoa(i))
 			one.Text = strings.ReplaceAll(in.Text, "{i}", strconv.Itoa(i))

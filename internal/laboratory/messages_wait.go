@@ -20,9 +20,9 @@ type waitMessagesRequest struct {
 
 // waitForMessages responds when an entity is in the requested state, or with 408 after in.Timeout seconds of
 // real time.
-func (l *Laboratory) waitForMessages(ctx context.Context, in *waitMessagesRequest) (Entity, error) {
+func (l *Laboratory) waitForMessages(ctx context.Context, in *waitMessagesRequest) (MessagingEntity, error) {
 	if in.Until != "empty" && in.Until != "messages" {
-		return Entity{}, route.BadRequest("'until' must be 'empty' or 'messages'.")
+		return MessagingEntity{}, route.BadRequest("'until' must be 'empty' or 'messages'.")
 	}
 	patient, end := in.WaitTimeLimiter.wait(ctx, time.Duration(in.Timeout)*time.Second)
 	defer end()
@@ -37,7 +37,7 @@ func (l *Laboratory) waitForMessages(ctx context.Context, in *waitMessagesReques
 		return in.Until == "empty" && n == 0 || in.Until == "messages" && n >= in.Count
 	})
 	if err != nil && l.draining() {
-		return Entity{}, route.Unavailable("The server is shutting down.")
+		return MessagingEntity{}, route.Unavailable("The server is shutting down.")
 	}
 	return entityOf(e), ofQueues(err)
 }

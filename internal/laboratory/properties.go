@@ -92,16 +92,16 @@ func jsonOf(v any) json.RawMessage {
 	return raw
 }
 
-// propertyObject is a JSON object whose members are strings, numbers and booleans.
-type propertyObject map[string]any
+// scalarJSONObject is a JSON object whose members are strings, numbers and booleans.
+type scalarJSONObject map[string]any
 
 // DecodeMember implements route.JSONMemberDecoder: it parses a JSON object whose members are strings, numbers
 // and booleans. A whole number becomes an int64.
-func (o *propertyObject) DecodeMember(name string, v jsondoc.Value) error {
+func (o *scalarJSONObject) DecodeMember(name string, v jsondoc.Value) error {
 	if v.Kind() != jsondoc.Object {
 		return route.BadRequest("'" + name + "' must be an object.")
 	}
-	*o = make(propertyObject)
+	*o = make(scalarJSONObject)
 	var err error
 	v.Each(func(member string, v jsondoc.Value) bool {
 		switch v.Kind() {
@@ -125,20 +125,20 @@ func (o *propertyObject) DecodeMember(name string, v jsondoc.Value) error {
 
 // JSONSchema returns the schema of the properties in the OpenAPI document: an object of strings, numbers and
 // booleans. It implements jsonschema.Exposer.
-func (propertyObject) JSONSchema() (s jsonschema.Schema, err error) {
+func (scalarJSONObject) JSONSchema() (s jsonschema.Schema, err error) {
 	s.AddType(jsonschema.Object)
 	s.WithDescription("Strings, numbers and booleans by name.")
 	return s, nil
 }
 
-// PropertyFields is embedded in the request structs whose body sets application properties.
-type PropertyFields struct {
-	Properties    propertyObject `json:"properties,omitempty"`
-	PropertyTypes propertyObject `json:"propertyTypes,omitempty" description:"AMQP type of each property."`
+// ApplicationPropertyFields is embedded in the request structs whose body sets application properties.
+type ApplicationPropertyFields struct {
+	Properties    scalarJSONObject `json:"properties,omitempty"`
+	PropertyTypes scalarJSONObject `json:"propertyTypes,omitempty" description:"AMQP type of each property."`
 }
 
 // encoded returns the properties in their AMQP encoding.
-func (in *PropertyFields) encoded() ([]message.ApplicationProperty, error) {
+func (in *ApplicationPropertyFields) encoded() ([]message.ApplicationProperty, error) {
 	for name := range in.PropertyTypes {
 		if _, ok := in.Properties[name]; !ok {
 			return nil, route.BadRequest("'propertyTypes' names '" + name +

@@ -186,19 +186,19 @@ type settleMessagesRequest struct {
 	Outcome     string     `json:"outcome" enum:"complete,abandon,defer,dead-letter,release"`
 	Reason      *string    `json:"reason,omitempty" description:"Reason for the outcome dead-letter."`
 	Description *string    `json:"description,omitempty" description:"Text for the outcome dead-letter."`
-	PropertyFields
+	ApplicationPropertyFields
 	_ struct{} `takes:"settle takes %" additionalProperties:"false"`
 }
 
 // settleMessages settles messages by their lock tokens, each in its own transaction.
 func (l *Laboratory) settleMessages(ctx context.Context,
-	in *settleMessagesRequest) (out ProcessedMessages, err error) {
+	in *settleMessagesRequest) (out ProcessedMessagesResult, err error) {
 	how, ok := outcomes[in.Outcome]
 	if !ok {
 		return out, route.BadRequest("'outcome' must be 'complete', 'abandon', 'defer', 'dead-letter' or " +
 			"'release'.")
 	}
-	st := queue.Settlement{Outcome: how, Reason: in.Reason, Description: in.Description}
+	st := queue.SettlementRequest{Outcome: how, Reason: in.Reason, Description: in.Description}
 	if st.Modify, err = in.encoded(); err != nil {
 		return out, err
 	}
@@ -219,7 +219,7 @@ func (l *Laboratory) settleMessages(ctx context.Context,
 		if ended != nil {
 			return out, ended
 		}
-		out.Failed = append(out.Failed, RefusedMessageError{LockToken: in.Tokens[i], Message: text})
+		out.Failed = append(out.Failed, RefusedMessage{LockToken: in.Tokens[i], Message: text})
 	}
 	return out, nil
 }

@@ -18,11 +18,11 @@ import (
 // are masked.
 type LoggedRequestDetails struct {
 	LoggedRequest
-	RequestHeaders  []LoggedHeader `json:"requestHeaders" nullable:"false"`
-	RequestBody     *LoggedBody    `json:"requestBody,omitempty"`
-	ResponseHeaders []LoggedHeader `json:"responseHeaders" nullable:"false"`
-	ResponseBody    *LoggedBody    `json:"responseBody,omitempty"`
-	Message         *LoggedMessage `json:"message,omitempty" description:"Message that was sent or received."`
+	RequestHeaders  []LoggedHeader        `json:"requestHeaders" nullable:"false"`
+	RequestBody     *LoggedBody           `json:"requestBody,omitempty"`
+	ResponseHeaders []LoggedHeader        `json:"responseHeaders" nullable:"false"`
+	ResponseBody    *LoggedBody           `json:"responseBody,omitempty"`
+	Message         *LoggedRequestMessage `json:"message,omitempty" description:"Message that was sent or received."`
 }
 
 // Verbatim implements route.VerbatimResponse: characters that HTML reserves are not escaped.
@@ -41,8 +41,8 @@ type LoggedBody struct {
 	Cut    bool   `json:"cut,omitempty" description:"Whether only the beginning of the body was logged."`
 }
 
-// LoggedMessage is a message of Service Bus that a request has sent or received.
-type LoggedMessage struct {
+// LoggedRequestMessage is a message of Service Bus that a request has sent or received.
+type LoggedRequestMessage struct {
 	ID            string                     `json:"id,omitempty"`
 	Session       string                     `json:"session,omitempty"`
 	Subject       string                     `json:"subject,omitempty"`
@@ -120,7 +120,7 @@ func requestBodyOf(b []byte, cut bool) *LoggedBody {
 
 // requestMessageOf parses the message that a request has sent or received. It returns nil if there is none,
 // or if the body was truncated.
-func requestMessageOf(bodies ...[]byte) *LoggedMessage {
+func requestMessageOf(bodies ...[]byte) *LoggedRequestMessage {
 	for _, b := range bodies {
 		if len(b) == 0 {
 			continue
@@ -130,7 +130,7 @@ func requestMessageOf(bodies ...[]byte) *LoggedMessage {
 			continue
 		}
 		properties, _ := propertiesOf(m.Application)
-		out := &LoggedMessage{ID: m.Text(message.MessageID), Session: m.Text(message.GroupID),
+		out := &LoggedRequestMessage{ID: m.Text(message.MessageID), Session: m.Text(message.GroupID),
 			Subject: m.Text(message.Subject), CorrelationID: m.Text(message.CorrelationID),
 			ContentType: m.Text(message.ContentType), Properties: properties}
 		out.Text, out.Base64 = bodyOf(m)

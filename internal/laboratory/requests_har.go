@@ -95,14 +95,14 @@ type HARTimings struct {
 	Receive float64 `json:"receive"`
 }
 
-type harFileRequest struct {
+type exportHARFileRequest struct {
 	requestLogFilter
 	Limit int `query:"limit" minimum:"1" maximum:"10000" default:"1000" description:"Maximum number of requests, the latest ones."`
 	ResponseMemoryReserver
 	_ struct{} `takes:"an archive takes %"`
 }
 
-func (l *Laboratory) archiveRequests(_ context.Context, in *harFileRequest) (HARFile, error) {
+func (l *Laboratory) archiveRequests(_ context.Context, in *exportHARFileRequest) (HARFile, error) {
 	out := HARFile{HARLog{Version: "1.2", Creator: HARCreator{"Mayfly", "1"},
 		Entries: []HAREntry{}}}
 	f, err := in.filter(l.opt.Wall.Now())

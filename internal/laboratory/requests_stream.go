@@ -17,14 +17,14 @@ const requestStreamText = `Server-sent events until the client disconnects. "req
 	`if there was no event for 15 seconds.`
 
 // serveRequests responds with server-sent events if the client accepts them, otherwise with a page.
-func (l *Laboratory) serveRequests(ec echo.Context, in *listRequestsRequest) error {
+func (l *Laboratory) serveRequests(ec echo.Context, in *listLoggedRequestsRequest) error {
 	return serveStream(l, ec, in, l.streamRequests, l.listRequests)
 }
 
 // streamRequests sends server-sent events until the client disconnects or the server shuts down. It holds no
 // lock while it waits for a slow client, so that client does not get the entries that are overwritten during
 // the wait.
-func (l *Laboratory) streamRequests(ec echo.Context, in *listRequestsRequest) error {
+func (l *Laboratory) streamRequests(ec echo.Context, in *listLoggedRequestsRequest) error {
 	ctx := ec.Request().Context()
 	r, err := l.reader(in)
 	if err != nil {

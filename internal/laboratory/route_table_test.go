@@ -36,7 +36,8 @@ func TestEnumsMatchStore(t *testing.T) {
 			t.Errorf("no %s among the waits", what)
 		}
 	}
-	if got := "," + strings.Join(deadlineNames[:], ",") + ","; got != words(DryRunDeadlines{}, "Within") {
+	if got := "," + strings.Join(deadlineNames[:], ",") + ","; got != words(DryRunExpiringItemCount{},
+		"Within") {
 		t.Errorf("deadlines %s", got)
 	}
 }

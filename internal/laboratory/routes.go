@@ -122,7 +122,8 @@ func ofExpiry() routeTable {
 		on(get, container+"/lint", "Times to live that are probably mistakes", (*Laboratory).lint),
 		route.Raw(get, container+"/events",
 			"The expiry events of a container, as server-sent events or in pages",
-			(*Laboratory).serveEvents).As(route.ResponseFormat{Kind: route.JSONKind, Answer: ExpiryEvents{}},
+			(*Laboratory).serveEvents).As(route.ResponseFormat{Kind: route.JSONKind,
+			Answer: ExpiryEventPage{}},
 			route.ResponseFormat{Kind: eventKind, Description: streamText}),
 	}
 }

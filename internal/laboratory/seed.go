@@ -125,7 +125,7 @@ func (l *Laboratory) plantSeed(ctx context.Context, in *applySeedRequest) (SeedR
 // ofSeed converts an error of package seed to a *route.Error, or to another error that the server can send.
 func (l *Laboratory) ofSeed(err error) error {
 	var different *seed.DifferencesError
-	var placed *tree.Error
+	var placed *tree.ErrorAtFilePosition
 	switch {
 	case err == nil:
 		return nil

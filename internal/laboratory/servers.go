@@ -7,13 +7,13 @@ import (
 	"github.com/mayflydb/mayfly/internal/laboratory/route"
 )
 
-// Servers lists the running servers that have the same data open.
-type Servers struct {
-	Servers []Server `json:"servers" nullable:"false" description:"Servers, the oldest first."`
+// ServerList lists the running servers that have the same data open.
+type ServerList struct {
+	Servers []RunningServer `json:"servers" nullable:"false" description:"Servers, the oldest first."`
 }
 
-// Server describes a running server.
-type Server struct {
+// RunningServer describes a running server.
+type RunningServer struct {
 	Name     string   `json:"name" description:"Host name of the server's machine."`
 	Address  string   `json:"address" description:"Endpoint of the server for clients."`
 	Version  string   `json:"version" description:"Version of the server's binary."`
@@ -24,11 +24,11 @@ type Server struct {
 	ID       string   `json:"id,omitempty" description:"Random id; absent: the data has only one server."`
 }
 
-func (l *Laboratory) listServers(ctx context.Context, _ *route.NoBody) (Servers, error) {
+func (l *Laboratory) listServers(ctx context.Context, _ *route.NoBody) (ServerList, error) {
 	list, err := l.db.Servers(ctx)
-	out := Servers{Servers: []Server{}}
+	out := ServerList{Servers: []RunningServer{}}
 	for _, s := range list {
-		out.Servers = append(out.Servers, Server{Name: s.Name, Address: s.Address, Version: s.Version,
+		out.Servers = append(out.Servers, RunningServer{Name: s.Name, Address: s.Address, Version: s.Version,
 			Started: s.Since.Format(time.RFC3339), LastSeen: s.Seen.Format(time.RFC3339),
 			Leases: append([]string{}, s.Leases...), Self: s.Self, ID: s.ID})
 	}

@@ -13,12 +13,12 @@ import (
 
 // Sessions holds the sessions that have messages or a state, ordered by id.
 type Sessions struct {
-	Sessions []string  `json:"sessions" nullable:"false" description:"Ids of the sessions."`
-	Details  []Session `json:"details" nullable:"false"`
+	Sessions []string         `json:"sessions" nullable:"false" description:"Ids of the sessions."`
+	Details  []MessageSession `json:"details" nullable:"false"`
 }
 
-// Session describes a message session of a queue or subscription.
-type Session struct {
+// MessageSession describes a message session of a queue or subscription.
+type MessageSession struct {
 	ID       string `json:"id"`
 	Messages int    `json:"messages" description:"Number of active messages; counting stops at 10,000."`
 	SessionState
@@ -60,10 +60,10 @@ func (l *Laboratory) listSessions(ctx context.Context, in *listSessionsRequest) 
 	if err != nil {
 		return Sessions{}, ofQueues(err)
 	}
-	out := Sessions{make([]string, len(list)), make([]Session, len(list))}
+	out := Sessions{make([]string, len(list)), make([]MessageSession, len(list))}
 	for i, s := range list {
 		out.Sessions[i] = s.ID
-		out.Details[i] = Session{ID: s.ID, Messages: s.Messages, SessionState: sessionStateOf(s.State),
+		out.Details[i] = MessageSession{ID: s.ID, Messages: s.Messages, SessionState: sessionStateOf(s.State),
 			Locked: s.Locked, Holder: s.Holder}
 		if s.Locked {
 			until := s.Until.UTC()

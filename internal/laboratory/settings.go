@@ -8,24 +8,25 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// Settings holds Mayfly's own settings of a container, including those that are not set.
-type Settings struct {
-	OnExpire   *store.OnExpire `json:"onExpire"`
-	TTLCeiling bool            `json:"ttlCeiling"`
+// ContainerSettings holds Mayfly's own settings of a container, including those that are not set.
+type ContainerSettings struct {
+	OnExpire   *store.OnExpireSettings `json:"onExpire"`
+	TTLCeiling bool                    `json:"ttlCeiling"`
 
 	AutoDeleteOnIdle int `json:"autoDeleteOnIdle" description:"Seconds of disuse until deletion; 0: never."`
 
-	ExpiryEvents *store.ExpiryEvents   `json:"expiryEvents"`
-	Reaper       *store.ReaperSettings `json:"reaper"`
+	ExpiryEvents *store.ExpiryEventSettings `json:"expiryEvents"`
+	Reaper       *store.ReaperSettings      `json:"reaper"`
 
 	ChangesTo string `json:"changesTo" description:"Path of a queue or topic for the change feed."`
 }
 
-func settingsOf(s store.ContainerSettings) Settings {
-	return Settings{s.OnExpire, s.TTLCeiling, s.AutoDeleteOnIdle, s.ExpiryEvents, s.Reaper, s.ChangesTo}
+func settingsOf(s store.ContainerSettings) ContainerSettings {
+	return ContainerSettings{s.OnExpire, s.TTLCeiling, s.AutoDeleteOnIdle, s.ExpiryEvents, s.Reaper,
+		s.ChangesTo}
 }
 
-func (l *Laboratory) getSettings(_ context.Context, in *ContainerPath) (Settings, error) {
+func (l *Laboratory) getSettings(_ context.Context, in *ContainerPath) (ContainerSettings, error) {
 	return settingsOf(in.container.Settings()), nil
 }
 
@@ -33,20 +34,20 @@ func (l *Laboratory) getSettings(_ context.Context, in *ContainerPath) (Settings
 // are changed; null resets a setting to its default.
 type patchSettingsRequest struct {
 	ContainerPath
-	OnExpire         settingEdit[*store.OnExpire]       `json:"onExpire,omitempty" nullable:"true"`
-	TTLCeiling       settingEdit[bool]                  `json:"ttlCeiling,omitempty" nullable:"true"`
-	AutoDeleteOnIdle settingEdit[int]                   `json:"autoDeleteOnIdle,omitempty" nullable:"true"`
-	ExpiryEvents     settingEdit[*store.ExpiryEvents]   `json:"expiryEvents,omitempty" nullable:"true"`
-	Reaper           settingEdit[*store.ReaperSettings] `json:"reaper,omitempty" nullable:"true"`
-	ChangesTo        settingEdit[string]                `json:"changesTo,omitempty" nullable:"true"`
+	OnExpire         settingEdit[*store.OnExpireSettings]    `json:"onExpire,omitempty" nullable:"true"`
+	TTLCeiling       settingEdit[bool]                       `json:"ttlCeiling,omitempty" nullable:"true"`
+	AutoDeleteOnIdle settingEdit[int]                        `json:"autoDeleteOnIdle,omitempty" nullable:"true"`
+	ExpiryEvents     settingEdit[*store.ExpiryEventSettings] `json:"expiryEvents,omitempty" nullable:"true"`
+	Reaper           settingEdit[*store.ReaperSettings]      `json:"reaper,omitempty" nullable:"true"`
+	ChangesTo        settingEdit[string]                     `json:"changesTo,omitempty" nullable:"true"`
 
 	_ struct{} `takes:"the settings are %"`
 	_ struct{} `additionalProperties:"false"`
 }
 
-func (l *Laboratory) patchSettings(ctx context.Context, in *patchSettingsRequest) (Settings, error) {
+func (l *Laboratory) patchSettings(ctx context.Context, in *patchSettingsRequest) (ContainerSettings, error) {
 	if err := l.checkWebhooks(ctx, in.ExpiryEvents.value); err != nil {
-		return Settings{}, err
+		return ContainerSettings{}, err
 	}
 	now, err := in.container.ChangeSettings(ctx, func(s *store.ContainerSettings) error {
 		in.OnExpire.apply(&s.OnExpire)
@@ -58,7 +59,7 @@ func (l *Laboratory) patchSettings(ctx context.Context, in *patchSettingsRequest
 		return nil
 	})
 	if err != nil {
-		return Settings{}, err
+		return ContainerSettings{}, err
 	}
 	return settingsOf(now), nil
 }
@@ -67,7 +68,7 @@ func (l *Laboratory) patchSettings(ctx context.Context, in *patchSettingsRequest
 const maxURL = 1024
 
 // checkWebhooks refuses webhooks whose URLs are not allowed. The store checks their number.
-func (l *Laboratory) checkWebhooks(ctx context.Context, asked *store.ExpiryEvents) error {
+func (l *Laboratory) checkWebhooks(ctx context.Context, asked *store.ExpiryEventSettings) error {
 	if asked == nil || l.opt.CheckWebhook == nil || len(asked.Webhooks) > store.MaxWebhooks {
 		return nil
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// Snapshot is a saved state of the whole store.
-type Snapshot struct {
+// StoreSnapshotInfo is a saved state of the whole store.
+type StoreSnapshotInfo struct {
 	Name      string    `json:"name"`
 	Time      time.Time `json:"time"`
 	Bytes     int64     `json:"bytes"`
@@ -18,11 +18,11 @@ type Snapshot struct {
 
 // Snapshots is a list of snapshots.
 type Snapshots struct {
-	Snapshots []Snapshot `json:"snapshots" nullable:"false"`
+	Snapshots []StoreSnapshotInfo `json:"snapshots" nullable:"false"`
 }
 
-func snapshotOf(s store.SnapshotInfo) Snapshot {
-	return Snapshot{Name: s.Name, Time: s.Time, Bytes: s.Bytes, Databases: s.Databases}
+func snapshotOf(s store.SnapshotInfo) StoreSnapshotInfo {
+	return StoreSnapshotInfo{Name: s.Name, Time: s.Time, Bytes: s.Bytes, Databases: s.Databases}
 }
 
 func (l *Laboratory) listSnapshots(ctx context.Context, _ *route.NoBody) (Snapshots, error) {
@@ -30,7 +30,7 @@ func (l *Laboratory) listSnapshots(ctx context.Context, _ *route.NoBody) (Snapsh
 	if err != nil {
 		return Snapshots{}, err
 	}
-	out := Snapshots{make([]Snapshot, len(list))}
+	out := Snapshots{make([]StoreSnapshotInfo, len(list))}
 	for i, s := range list {
 		out.Snapshots[i] = snapshotOf(s)
 	}
@@ -44,13 +44,14 @@ type createSnapshotRequest struct {
 	_    struct{} `body:"optional" additionalProperties:"false"`
 }
 
-func (l *Laboratory) createSnapshot(ctx context.Context, in *createSnapshotRequest) (Snapshot, error) {
+func (l *Laboratory) createSnapshot(ctx context.Context, in *createSnapshotRequest) (StoreSnapshotInfo,
+	error) {
 	if in.Name == "" {
-		return Snapshot{}, route.BadRequest(snapshotNameText)
+		return StoreSnapshotInfo{}, route.BadRequest(snapshotNameText)
 	}
 	s, err := l.db.Snapshot(ctx, in.Name)
 	if err != nil {
-		return Snapshot{}, err
+		return StoreSnapshotInfo{}, err
 	}
 	return snapshotOf(s), nil
 }

@@ -55,12 +55,12 @@ func (h *SplitRangeResult) SetHeaders(header http.Header) {
 // Verbatim implements route.VerbatimResponse: characters that HTML reserves are not escaped.
 func (h *SplitRangeResult) Verbatim() {}
 
-// partitionKeyBoundary is an effective partition key in hexadecimal.
-type partitionKeyBoundary string
+// effectivePartitionKeyHex is an effective partition key in hexadecimal.
+type effectivePartitionKeyHex string
 
 // DecodeMember decodes an effective partition key in hexadecimal from a JSON string. It fails with status 400
 // for any other value.
-func (b *partitionKeyBoundary) DecodeMember(name string, v jsondoc.Value) error {
+func (b *effectivePartitionKeyHex) DecodeMember(name string, v jsondoc.Value) error {
 	if v.Kind() != jsondoc.String {
 		return route.BadRequest("'" + name + "' must be a string: an effective partition key in hexadecimal.")
 	}
@@ -69,13 +69,13 @@ func (b *partitionKeyBoundary) DecodeMember(name string, v jsondoc.Value) error 
 		return route.BadRequest(
 			"The value '" + v.Str() + "' specified for the header '" + name + "' is invalid.")
 	}
-	*b = partitionKeyBoundary(text)
+	*b = effectivePartitionKeyHex(text)
 	return nil
 }
 
 // JSONSchema returns the schema of a boundary, a string of hexadecimal digits, for the OpenAPI document. It
 // implements jsonschema.Exposer.
-func (partitionKeyBoundary) JSONSchema() (s jsonschema.Schema, err error) {
+func (effectivePartitionKeyHex) JSONSchema() (s jsonschema.Schema, err error) {
 	s.AddType(jsonschema.String)
 	s.WithPattern("^([0-9A-Fa-f]{2})*$").WithExamples("1FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF")
 	s.WithDescription("The effective partition key at which the upper half begins. " +
@@ -85,9 +85,9 @@ func (partitionKeyBoundary) JSONSchema() (s jsonschema.Schema, err error) {
 
 type splitRangeRequest struct {
 	ContainerPath
-	Range route.RequiredText   `json:"range" first:"true" description:"Id of the range to split."`
-	At    partitionKeyBoundary `json:"at,omitempty"`
-	_     struct{}             `takes:"a split takes %" additionalProperties:"false"`
+	Range route.RequiredText       `json:"range" first:"true" description:"Id of the range to split."`
+	At    effectivePartitionKeyHex `json:"at,omitempty"`
+	_     struct{}                 `takes:"a split takes %" additionalProperties:"false"`
 }
 
 func (l *Laboratory) split(ctx context.Context, in *splitRangeRequest) (SplitRangeResult, error) {

@@ -97,9 +97,9 @@ type createSubscriptionRuleRequest struct {
 
 	SQL string `json:"sql,omitempty" description:"SQL filter, such as price > 10 AND sys.Label = 'new'."`
 
-	Correlation propertyObject `json:"correlation,omitempty" description:"System properties to match: correlationId, id, to, replyTo, subject, session, replyToSession, contentType."`
+	Correlation scalarJSONObject `json:"correlation,omitempty" description:"System properties to match: correlationId, id, to, replyTo, subject, session, replyToSession, contentType."`
 
-	Properties propertyObject `json:"properties,omitempty" description:"Application properties to match."`
+	Properties scalarJSONObject `json:"properties,omitempty" description:"Application properties to match."`
 
 	Action string `json:"action,omitempty" description:"SQL action: SET sys.Label = 'seen'; REMOVE price."`
 

@@ -14,8 +14,8 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// The verbs that only a ConcurrentOperation has, not a Step of a history. The other verbs of a
-// ConcurrentOperation, such as Sweep, List and Split, are those of a Step.
+// The verbs that only a ConcurrentOperation has, not a HistoryStep of a history. The other verbs of a
+// ConcurrentOperation, such as Sweep, List and Split, are those of a HistoryStep.
 const (
 	Advance = "advance" // seconds: the clock advances
 	Back    = "back"    // seconds: the clock is set back, if the store permits it
@@ -75,12 +75,12 @@ func actsText(acts []ConcurrentOperation) string {
 }
 
 // acts returns the operations that run concurrently with the step, between its calls of the engine.
-func (s Step) acts() []ConcurrentOperation {
+func (s HistoryStep) acts() []ConcurrentOperation {
 	acts, _ := parseActs(s.Between) // ParseStep has checked it
 	return acts
 }
 
-func (s Step) changes() []ConcurrentOperation {
+func (s HistoryStep) changes() []ConcurrentOperation {
 	return slices.DeleteFunc(s.acts(), func(a ConcurrentOperation) bool { return !a.changes() })
 }
 
@@ -100,7 +100,7 @@ const (
 // drawActs draws concurrent operations for a step, such that the step's answer can still be checked: a step
 // of several requests, which run at different moments, gets no operation that changes its answer. It returns
 // the number of seconds by which the operations advance the clock.
-func drawActs(s *Step, r *rand.Rand) (seconds int64) {
+func drawActs(s *HistoryStep, r *rand.Rand) (seconds int64) {
 	var acts []ConcurrentOperation
 	gap := r.IntN(mostGaps)
 	for range 1 + r.IntN(mostActs) {
@@ -142,20 +142,20 @@ func drawActs(s *Step, r *rand.Rand) (seconds int64) {
 
 // interruptible reports whether other operations may run during a step. They may not during a change of the
 // container, which holds the container's lock exclusively.
-func (s Step) interruptible() bool {
+func (s HistoryStep) interruptible() bool {
 	return !slices.Contains([]string{Default, Reindex, Reopen, Split}, s.Verb)
 }
 
 // severalRequests reports whether the store may execute a step in several parts that are not atomic together:
 // several requests, or one request that reads or writes items one by one.
-func (s Step) severalRequests() bool {
+func (s HistoryStep) severalRequests() bool {
 	return s.Verb == ReadMany || s.Verb == Next || s.Verb == Batch && s.Args[0] != Atomic ||
 		s.Verb == List && s.EPK != "" ||
 		(s.Verb == List || s.Verb == Open) && s.U != ""
 }
 
 // spans reports whether the answer of a step may depend on which ranges there are, or on their order.
-func (s Step) spans() bool {
+func (s HistoryStep) spans() bool {
 	return (s.Verb == List || s.Verb == Open || s.Verb == Ask) && !s.inPartition()
 }
 
@@ -174,7 +174,7 @@ type stepWithConcurrentOperations struct {
 }
 
 // interrupted runs a step and the operations that run concurrently with it.
-func (s *testedStore) interrupted(step Step) (string, error) {
+func (s *testedStore) interrupted(step HistoryStep) (string, error) {
 	in := &stepWithConcurrentOperations{s: s, acts: step.acts()}
 	in.done = make([]bool, len(in.acts))
 	clear(s.exact)

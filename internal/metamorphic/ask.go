@@ -15,7 +15,7 @@ import (
 
 // ask returns the expected answer of a query. It evaluates the query over all live items that the model has
 // in the query's scope.
-func (w *Model) ask(s Step) string {
+func (w *Model) ask(s HistoryStep) string {
 	tree, err := syntax.Parse(s.Text)
 	if err != nil || !w.config.Lenient && Refused(tree, w.policy) {
 		return fault.CodeBadRequest.String()
@@ -53,16 +53,16 @@ func (q Query) Values() map[string]any {
 }
 
 // Parameters returns the parameters in the form of package store.
-func (q Query) Parameters() (list []store.Parameter) {
+func (q Query) Parameters() (list []store.QueryParameter) {
 	for _, p := range q.Params {
-		list = append(list, store.Parameter{Name: p.Name, Value: jsondoc.Of([]byte(p.Value))})
+		list = append(list, store.QueryParameter{Name: p.Name, Value: jsondoc.Of([]byte(p.Value))})
 	}
 	return list
 }
 
 // AnswerText formats the rows of a query so that equal answers have equal texts. It omits the system
 // properties that a model cannot know. It sorts the rows unless their order is significant.
-func AnswerText(q *syntax.Query, rows []any) string {
+func AnswerText(q *syntax.QueryTree, rows []any) string {
 	texts := make([]string, len(rows))
 	for i, row := range rows {
 		texts[i] = naivequery.Text(WithoutSystem(row))
@@ -75,9 +75,9 @@ func AnswerText(q *syntax.Query, rows []any) string {
 
 // Ordered reports whether the order of a query's rows is significant. The order of groups and of distinct
 // values is not, unless the query has ORDER BY.
-func Ordered(q *syntax.Query) bool {
+func Ordered(q *syntax.QueryTree) bool {
 	return q.OrderBy != nil || !q.Select.Distinct && len(q.GroupBy) == 0 &&
-		!slices.ContainsFunc(q.From, func(src *syntax.Source) bool {
+		!slices.ContainsFunc(q.From, func(src *syntax.FromSource) bool {
 			return src.Sub != nil && !Ordered(src.Sub)
 		})
 }
@@ -106,7 +106,7 @@ func WithoutSystem(v any) any {
 
 // ask runs the query of a step in the store, page by page, and returns the rows as text, or the code of the
 // error that the query fails with.
-func (s *testedStore) ask(step Step) (string, error) {
+func (s *testedStore) ask(step HistoryStep) (string, error) {
 	tree, err := syntax.Parse(step.Text)
 	if err != nil {
 		return fault.CodeBadRequest.String(), nil

@@ -25,12 +25,12 @@ const (
 )
 
 // operations returns the steps of a batch.
-func (s Step) operations() []Step {
-	list := make([]Step, 0, len(s.Args)-1)
+func (s HistoryStep) operations() []HistoryStep {
+	list := make([]HistoryStep, 0, len(s.Args)-1)
 	for _, a := range s.Args[1:] {
 		verb, key, _ := strings.Cut(a, ":")
 		key, as, _ := strings.Cut(key, ":")
-		list = append(list, Step{At: s.At, Verb: verb, Args: []string{key}, As: as, TTL: s.TTL,
+		list = append(list, HistoryStep{At: s.At, Verb: verb, Args: []string{key}, As: as, TTL: s.TTL,
 			Base: s.Base, U: s.U,
 			V: s.V})
 	}
@@ -42,7 +42,7 @@ var refusals = []string{fault.CodeBadRequest.String(), fault.CodeNotFound.String
 	fault.CodeConflict.String(),
 	fault.CodePreconditionFailed.String(), fault.CodePartitionKeyMismatch.String()}
 
-func (w *Model) batch(s Step) string {
+func (w *Model) batch(s HistoryStep) string {
 	items, etags, rids := w.copyItems(), w.etags, w.rids
 	ops := s.operations()
 	answers := make([]string, len(ops))
@@ -80,7 +80,7 @@ func (w *Model) copyItems() []*modelItem {
 
 // patch applies a patch to an item of the model: it sets ttl, u and v, as far as the step has them. It
 // returns the expected answer.
-func (w *Model) patch(s Step) string {
+func (w *Model) patch(s HistoryStep) string {
 	it := w.find(s.Key())
 	if it == nil {
 		return fault.CodeNotFound.String()
@@ -115,7 +115,7 @@ func (w *Model) patch(s Step) string {
 type documentMember struct{ name, token string }
 
 // patched returns the members of the document that the patch of a step sets, each with its value as JSON.
-func (s Step) patched() []documentMember {
+func (s HistoryStep) patched() []documentMember {
 	var list []documentMember
 	for _, m := range []documentMember{{"ttl", s.TTL}, {"base", s.baseToken()}, {"u", s.U}, {"v", s.V}} {
 		if m.token != "" {
@@ -134,7 +134,7 @@ func withMember(body, name, token string) string {
 }
 
 // patchOf returns the patch of a step as a client would send it.
-func patchOf(s Step) (*store.Patch, error) {
+func patchOf(s HistoryStep) (*store.Patch, error) {
 	var ops []string
 	for _, m := range s.patched() {
 		ops = append(ops, `{"op":"set","path":"/`+m.name+`","value":`+m.token+`}`)
@@ -143,7 +143,7 @@ func patchOf(s Step) (*store.Patch, error) {
 	return &store.Patch{Operations: p}, err
 }
 
-func (s *testedStore) patch(step Step) (string, error) {
+func (s *testedStore) patch(step HistoryStep) (string, error) {
 	k := step.Key()
 	p, err := patchOf(step)
 	if err != nil {
@@ -159,7 +159,7 @@ func (s *testedStore) patch(step Step) (string, error) {
 
 // wrote checks and records a successful write, and returns its answer as text, beginning with done. body is
 // the document that the store must have afterwards.
-func (s *testedStore) wrote(done string, step Step, it store.Item, receipt store.OperationReceipt,
+func (s *testedStore) wrote(done string, step HistoryStep, it store.Item, receipt store.OperationReceipt,
 	body string) (string, error) {
 	if err := s.record(step.Document(), it, receipt, body); err != nil {
 		return "", err
@@ -171,18 +171,18 @@ func (s *testedStore) wrote(done string, step Step, it store.Item, receipt store
 
 // recordETag records the etag of a written item. If the step changed the id, the etags of the old id are
 // forgotten.
-func (s *testedStore) recordETag(step Step, it store.Item) {
+func (s *testedStore) recordETag(step HistoryStep, it store.Item) {
 	if step.Document() != step.Key() {
 		delete(s.last, step.Key())
 	}
 	s.last[step.Document()] = [2]string{it.ETag(), s.last[step.Document()][0]}
 }
 
-var operationKinds = map[string]store.OperationKind{Create: store.OperationCreate,
+var operationKinds = map[string]store.ItemOperationKind{Create: store.OperationCreate,
 	Upsert: store.OperationUpsert, Replace: store.OperationReplace,
 	Delete: store.OperationDelete, Read: store.OperationRead, Patch: store.OperationPatch}
 
-func (s *testedStore) batch(step Step) (string, error) {
+func (s *testedStore) batch(step HistoryStep) (string, error) {
 	steps := step.operations()
 	ops := make([]store.ItemOperation, len(steps))
 	for i, sub := range steps {
@@ -218,7 +218,7 @@ func (s *testedStore) batch(step Step) (string, error) {
 // batched checks the LSNs in the result of a batch of the kind how. Items that an atomic batch has written
 // must have the LSN of its receipt. In a batch that continues after failures, the items of each range must
 // have one LSN in common.
-func (s *testedStore) batched(how string, steps []Step, out store.BatchResult,
+func (s *testedStore) batched(how string, steps []HistoryStep, out store.BatchResult,
 	receipt store.OperationReceipt) error {
 	written, deleted := map[int][]store.Item{}, false
 	for i, r := range out.Results {
@@ -248,7 +248,7 @@ func (s *testedStore) batched(how string, steps []Step, out store.BatchResult,
 }
 
 // result formats the result of one operation of a batch as the model does.
-func (s *testedStore) result(sub Step, r store.ItemOperationResult,
+func (s *testedStore) result(sub HistoryStep, r store.ItemOperationResult,
 	receipt store.OperationReceipt) (string, error) {
 	switch {
 	case r.Err != nil:

@@ -22,7 +22,7 @@
 //   - HistoryRunConditions.Apply adds the conditions to the history: sweeps and reopens become steps, the
 //     number of ranges and the initial indexing policy become settings, and concurrent operations become acts
 //     (ConcurrentOperation).
-//   - Run gives each step to a Subject and to a Model and compares the two answers, and Shrink reduces a
+//   - Run gives each step to a TestSubject and to a Model and compares the two answers, and Shrink reduces a
 //     failing history.
 //   - Check does all of this for many seeds and all modes.
 //
@@ -62,7 +62,7 @@
 // # Names instead of values
 //
 // Etags, rids and LSNs differ from run to run. An answer names them by the order in which they appeared (e1,
-// e2, r1), and gives times in seconds since the history began. OpenStore, the Subject over package store,
+// e2, r1), and gives times in seconds since the history began. OpenStore, the TestSubject over package store,
 // records what each name stands for and fails if an etag, a rid or an LSN is used again for something else.
 // The rows of a query are shown without them.
 package metamorphic

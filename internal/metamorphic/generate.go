@@ -21,7 +21,7 @@ func Generate(r *rand.Rand, n int) History {
 	h := History{Config: g.config}
 	if g.chance(16) {
 		for i := range 120 {
-			s := Step{At: g.at, Verb: Create, V: strconv.Itoa(-i), U: strconv.Itoa(100 + i),
+			s := HistoryStep{At: g.at, Verb: Create, V: strconv.Itoa(-i), U: strconv.Itoa(100 + i),
 				Args: []string{"n" + strconv.Itoa(i) + "@" + pick(r, g.partitions...)}, Fields: RandomFields(
 					r), TTL: pick(r, "", "", "-1", "3", "4", "9", "20")}
 			g.at += 100 * int64(r.IntN(2))
@@ -53,12 +53,13 @@ func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
 // chance returns true in one of n cases.
 func (g *historyGenerator) chance(n int) bool { return g.r.IntN(n) == 0 }
 
-func (g *historyGenerator) step(i int) Step {
+func (g *historyGenerator) step(i int) HistoryStep {
 	g.at += 1000 * int64(pick(g.r, 0, 0, 0, 0, 0, 0, 1, 1, 1, 2, 3, g.r.IntN(13)))
 	if g.chance(8) {
 		g.at += 500 // half a second
 	}
-	s := Step{At: g.at, Verb: pick(g.r, Create, Create, Create, Create, Upsert, Upsert, Upsert, Replace,
+	s := HistoryStep{At: g.at, Verb: pick(g.r, Create, Create, Create, Create, Upsert, Upsert, Upsert,
+		Replace,
 		Replace, Replace, Delete, Delete, Patch, Patch, Batch, Batch,
 		Read, Read, Read, Read, ReadMany, List, List, Open, Next, Next, Clear, Default, Default, Path,
 		Reindex)}
@@ -110,8 +111,8 @@ func (g *historyGenerator) step(i int) Step {
 }
 
 // query draws a step of a history that runs a random query, at the time of the last step.
-func (g *historyGenerator) query() Step {
-	s := Step{At: g.at, Verb: Ask, Query: RandomQuery(g.r)}
+func (g *historyGenerator) query() HistoryStep {
+	s := HistoryStep{At: g.at, Verb: Ask, Query: RandomQuery(g.r)}
 	g.scope(&s)
 	if s.U = ""; s.In == "" && g.chance(4) {
 		s.Range = pick(g.r, g.partitions...)
@@ -125,7 +126,7 @@ func (g *historyGenerator) key() string {
 
 // batch makes s a batch of one to five random operations, mostly on items of one partition. i is the value
 // of the property v in its documents.
-func (g *historyGenerator) batch(s *Step, i int) {
+func (g *historyGenerator) batch(s *HistoryStep, i int) {
 	g.values(s, i)
 	s.Args = []string{pick(g.r, Atomic, Atomic, Bulk, Bulk, Stop)}
 	partition := pick(g.r, g.partitions...)
@@ -142,7 +143,7 @@ func (g *historyGenerator) batch(s *Step, i int) {
 	}
 }
 
-func (g *historyGenerator) document(s *Step, i int) {
+func (g *historyGenerator) document(s *HistoryStep, i int) {
 	s.Args = []string{g.key()}
 	g.values(s, i)
 	s.Sys, s.NoKey = g.chance(10), g.chance(6)
@@ -163,7 +164,7 @@ func (g *historyGenerator) document(s *Step, i int) {
 // values sets the values of the document that the step s writes: a random ttl, a random value of the property
 // from which the ttl counts, and a random u. The property v gets the number i, which differs in each step, so
 // that no two writes have the same content.
-func (g *historyGenerator) values(s *Step, i int) {
+func (g *historyGenerator) values(s *HistoryStep, i int) {
 	s.V = strconv.Itoa(i) // no two writes have the same content
 	switch g.r.IntN(20) {
 	case 0, 1, 2:
@@ -183,13 +184,13 @@ func (g *historyGenerator) values(s *Step, i int) {
 	s.U = pick(g.r, "", "null", "1", "1", "2", `"1"`)
 }
 
-func (g *historyGenerator) preconditions(s *Step) {
+func (g *historyGenerator) preconditions(s *HistoryStep) {
 	if g.chance(3) {
 		s.IfMatch = pick(g.r, "cur", "cur", "cur-bare", "cur-weak", "old", "bogus", "*")
 	}
 }
 
-func (g *historyGenerator) scope(s *Step) {
+func (g *historyGenerator) scope(s *HistoryStep) {
 	s.Page = g.r.IntN(4)
 	if g.chance(4) {
 		s.U = pick(g.r, "null", "1", "2", `"1"`)

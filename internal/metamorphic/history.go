@@ -60,7 +60,7 @@ func (c TestedContainerConfig) String() string {
 // History is a sequence of operations on one container.
 type History struct {
 	Config TestedContainerConfig
-	Steps  []Step
+	Steps  []HistoryStep
 }
 
 // String formats the history, one step a line.
@@ -75,8 +75,8 @@ func (h History) String() string {
 
 // ParseSteps parses lines of steps. It ignores blank lines and lines that begin with '#'. A step without a
 // moment has the moment of the step before it; the first step has second 0.
-func ParseSteps(text string) ([]Step, error) {
-	var steps []Step
+func ParseSteps(text string) ([]HistoryStep, error) {
+	var steps []HistoryStep
 	var now int64
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
@@ -159,7 +159,7 @@ func (m HistoryRunConditions) Apply(h History, r *rand.Rand) History {
 		}
 		out.Steps = append(out.Steps, s)
 		if s.Between != "" {
-			out.Steps = append(out.Steps, Step{At: at + later, Verb: Sweep})
+			out.Steps = append(out.Steps, HistoryStep{At: at + later, Verb: Sweep})
 		}
 		s.At = at + later
 		if happens(m.Split, r) {
@@ -167,13 +167,13 @@ func (m HistoryRunConditions) Apply(h History, r *rand.Rand) History {
 			if s.Verb == Create || s.Verb == Upsert || s.Verb == Read {
 				partition = s.Key().Partition
 			}
-			out.Steps = append(out.Steps, Step{At: s.At, Verb: Split, Args: []string{partition}})
+			out.Steps = append(out.Steps, HistoryStep{At: s.At, Verb: Split, Args: []string{partition}})
 		}
 		if happens(m.Sweep, r) {
-			out.Steps = append(out.Steps, Step{At: s.At, Verb: Sweep})
+			out.Steps = append(out.Steps, HistoryStep{At: s.At, Verb: Sweep})
 		}
 		if happens(m.Reopen, r) {
-			out.Steps = append(out.Steps, Step{At: s.At, Verb: Reopen})
+			out.Steps = append(out.Steps, HistoryStep{At: s.At, Verb: Reopen})
 		}
 	}
 	return out
@@ -186,9 +186,9 @@ func happens(when string, r *rand.Rand) bool {
 // Shrink removes steps from a history as long as fails returns true for the rest, large pieces first. Then
 // it removes concurrent operations (acts) from the remaining steps in the same way.
 func Shrink(h History, fails func(History) bool) History {
-	h.Steps = ShrinkList(h.Steps, func(steps []Step) bool { return fails(History{h.Config, steps}) })
+	h.Steps = ShrinkList(h.Steps, func(steps []HistoryStep) bool { return fails(History{h.Config, steps}) })
 	for i, s := range h.Steps {
-		with := func(acts []ConcurrentOperation) []Step {
+		with := func(acts []ConcurrentOperation) []HistoryStep {
 			s.Between = actsText(acts)
 			return slices.Replace(slices.Clone(h.Steps), i, i+1, s)
 		}

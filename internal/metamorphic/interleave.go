@@ -125,8 +125,8 @@ func (b *interleavingEngine) pause() {
 }
 
 // inner returns the context that an interleavingEngine passes to the engine below it. The context of an
-// operation under test may be a noWaitContext, which ends when the operation has to wait for a lock. A wait
-// inside the engine must not end it, so the engine gets a context that never ends.
+// operation under test may be a cancelOnWaitContext, which ends when the operation has to wait for a lock. A
+// wait inside the engine must not end it, so the engine gets a context that never ends.
 func inner(ctx context.Context) context.Context {
 	if ctx.Value(callerRoleContextKey{}) == nil {
 		return ctx
@@ -136,9 +136,9 @@ func inner(ctx context.Context) context.Context {
 
 // Get returns the newest committed value of a key, outside any snapshot: see engine.Getter.
 func (b *interleavingEngine) Get(ctx context.Context,
-	scope, key []byte) ([]byte, engine.ScopePosition, error) {
+	scope, key []byte) ([]byte, engine.LSNScopeStatus, error) {
 	if err := b.arrive(ctx); err != nil {
-		return nil, engine.ScopePosition{}, err
+		return nil, engine.LSNScopeStatus{}, err
 	}
 	return b.Getter.Get(inner(ctx), scope, key)
 }
@@ -163,7 +163,7 @@ func (b *interleavingEngine) Settle(ctx context.Context, scope []byte, seen uint
 // can run before the transaction, before and after fn, and after the commit. A concurrent operation first
 // waits until the scopes are free.
 func (b *interleavingEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) ([]engine.ScopePosition, error) {
+	ahead ...[]byte) ([]engine.LSNScopeStatus, error) {
 	if v, ok := ctx.Value(callerRoleContextKey{}).(*runningOperation); ok {
 		for b.holds(scopes) {
 			if err := v.wait(ctx); err != nil {
@@ -213,7 +213,7 @@ func begin(ctx context.Context, patient bool,
 	v = &runningOperation{mayWait: patient, on: make(chan struct{}), off: make(chan bool)}
 	ctx = as(ctx, v)
 	if !patient {
-		ctx = &noWaitContext{Context: ctx, done: make(chan struct{})}
+		ctx = &cancelOnWaitContext{Context: ctx, done: make(chan struct{})}
 	}
 	go func() {
 		<-v.on
@@ -241,10 +241,10 @@ func (v *runningOperation) wait(ctx context.Context) error {
 	return nil
 }
 
-// noWaitContext is a context that ends as soon as anybody waits with it, which is when Done is called. The
-// store calls Done only if a lock is not free. So whether a concurrent operation succeeds depends on the
+// cancelOnWaitContext is a context that ends as soon as anybody waits with it, which is when Done is called.
+// The store calls Done only if a lock is not free. So whether a concurrent operation succeeds depends on the
 // state of the locks and not on time.
-type noWaitContext struct {
+type cancelOnWaitContext struct {
 	context.Context
 	done chan struct{}
 	over bool
@@ -252,7 +252,7 @@ type noWaitContext struct {
 
 // Done ends the context and returns a closed channel. A call of Done means that the caller would have to
 // wait.
-func (u *noWaitContext) Done() <-chan struct{} {
+func (u *cancelOnWaitContext) Done() <-chan struct{} {
 	if !u.over {
 		u.over = true
 		close(u.done)
@@ -261,7 +261,7 @@ func (u *noWaitContext) Done() <-chan struct{} {
 }
 
 // Err returns context.Canceled once Done has been called.
-func (u *noWaitContext) Err() error {
+func (u *cancelOnWaitContext) Err() error {
 	if u.over {
 		return context.Canceled
 	}

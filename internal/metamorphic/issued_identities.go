@@ -6,9 +6,9 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// issuedIdentities records the etags, rids and LSNs that a store has issued, and the version of an item to
-// which each etag belongs.
-type issuedIdentities struct {
+// issuedETagsRIDsAndLSNs records the etags, rids and LSNs that a store has issued, and the version of an item
+// to which each etag belongs.
+type issuedETagsRIDsAndLSNs struct {
 	etags   map[string]*itemVersion
 	rids    map[string]int    // in the order in which they appeared, from 1
 	lsns    map[string]uint64 // the position of each range
@@ -30,7 +30,7 @@ type itemVersion struct {
 
 // record records the etag, the rid and the LSN that a write of item k has returned. It fails if the store has
 // issued them before for something else.
-func (w issuedIdentities) record(k ItemKey, it store.Item, receipt store.OperationReceipt,
+func (w issuedETagsRIDsAndLSNs) record(k ItemKey, it store.Item, receipt store.OperationReceipt,
 	body string) error {
 	if old := w.etags[it.ETag()]; old != nil {
 		return fmt.Errorf("the etag %s was given to %s already", it.ETag(), old.key)
@@ -55,7 +55,7 @@ func (w issuedIdentities) record(k ItemKey, it store.Item, receipt store.Operati
 }
 
 // lookUp returns the version that the etag of an item stands for, and fails if the item differs from it.
-func (w issuedIdentities) lookUp(it store.Item) (*itemVersion, error) {
+func (w issuedETagsRIDsAndLSNs) lookUp(it store.Item) (*itemVersion, error) {
 	v := w.etags[it.ETag()]
 	if v == nil {
 		return nil, fmt.Errorf("the etag %s was never given out: %s", it.ETag(), it.Body())
@@ -83,7 +83,7 @@ func together(items []store.Item) (lsn uint64, err error) {
 // checkPosition checks that the LSN of a partition key range never decreases, and that each transaction that
 // writes increases it by one, however many writes it has. written says whether the transaction of the receipt
 // has written something.
-func (w issuedIdentities) checkPosition(receipt store.OperationReceipt, written bool) error {
+func (w issuedETagsRIDsAndLSNs) checkPosition(receipt store.OperationReceipt, written bool) error {
 	at := receipt.Range
 	if at == "" {
 		return nil // several ranges, or none

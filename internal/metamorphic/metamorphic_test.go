@@ -90,7 +90,7 @@ func TestHistoriesCoverVerbs(t *testing.T) {
 // TestAcceptedResultsOfInterruptedSteps checks which answers the model accepts for a step with concurrent
 // operations: those that are correct before, between or after them, and no others.
 func TestAcceptedResultsOfInterruptedSteps(t *testing.T) {
-	steps := func(text string) []Step {
+	steps := func(text string) []HistoryStep {
 		list, err := ParseSteps(text)
 		if err != nil {
 			t.Fatal(err)
@@ -135,7 +135,7 @@ func TestShrinkRemovesConcurrentOperations(t *testing.T) {
 		t.Fatal(err)
 	}
 	less := Shrink(History{Steps: list}, func(h History) bool {
-		return slices.ContainsFunc(h.Steps, func(s Step) bool {
+		return slices.ContainsFunc(h.Steps, func(s HistoryStep) bool {
 			return strings.Contains(s.Between, "advance") && strings.Contains(s.Between, "2:sweep")
 		})
 	})
@@ -148,11 +148,11 @@ func TestShrinkRemovesConcurrentOperations(t *testing.T) {
 // model executes it, and after changes the model's state or its answer afterwards; either may be nil.
 type faultyModel struct {
 	*Model
-	bend  func(*Model, *Step)         // changes the step before it is done
-	after func(*Model, Step, *string) // changes the state or the answer afterwards
+	bend  func(*Model, *HistoryStep)         // changes the step before it is done
+	after func(*Model, HistoryStep, *string) // changes the state or the answer afterwards
 }
 
-func (f faultyModel) Do(s Step) (string, error) {
+func (f faultyModel) Do(s HistoryStep) (string, error) {
 	if f.bend != nil {
 		f.bend(f.Model, &s)
 	}
@@ -171,42 +171,42 @@ func (f faultyModel) Close() error       { return nil }
 func TestHistoriesFindFaults(t *testing.T) {
 	var dead []*modelItem // whom a query must not see
 	for name, fault := range map[string]faultyModel{
-		"an item dies a second early": {bend: func(w *Model, s *Step) {
+		"an item dies a second early": {bend: func(w *Model, s *HistoryStep) {
 			w.pass(s.At / 1000)
 			for _, it := range w.items {
 				it.dead = it.dead || expired(it, w.path, w.def, w.now+1)
 			}
 		}},
-		"an item dies a second late": {bend: func(w *Model, s *Step) {
+		"an item dies a second late": {bend: func(w *Model, s *HistoryStep) {
 			w.pass(s.At / 1000)
 			for _, it := range w.items {
 				it.dead = it.dead && expired(it, w.path, w.def, w.now-1)
 			}
 		}},
-		"a ttl of its own is ignored": {bend: func(_ *Model, s *Step) { s.TTL = "" }},
-		"a default is never changed": {bend: func(_ *Model, s *Step) {
+		"a ttl of its own is ignored": {bend: func(_ *Model, s *HistoryStep) { s.TTL = "" }},
+		"a default is never changed": {bend: func(_ *Model, s *HistoryStep) {
 			if s.Verb == Default {
 				s.Verb = Reindex
 			}
 		}},
-		"If-Match is ignored":      {bend: func(_ *Model, s *Step) { s.IfMatch = "" }},
-		"If-None-Match is ignored": {bend: func(_ *Model, s *Step) { s.IfNoneMatch = "" }},
-		"an old etag passes for the current one": {bend: func(_ *Model, s *Step) {
+		"If-Match is ignored":      {bend: func(_ *Model, s *HistoryStep) { s.IfMatch = "" }},
+		"If-None-Match is ignored": {bend: func(_ *Model, s *HistoryStep) { s.IfNoneMatch = "" }},
+		"an old etag passes for the current one": {bend: func(_ *Model, s *HistoryStep) {
 			if s.IfMatch == "old" {
 				s.IfMatch = "cur"
 			}
 		}},
-		"a replace moves an item to the end": {after: func(w *Model, s Step, answer *string) {
+		"a replace moves an item to the end": {after: func(w *Model, s HistoryStep, answer *string) {
 			if it := w.last(); s.Verb == Replace && it != nil {
 				w.items = append(w.items[1:], w.items[0])
 			}
 		}},
-		"a read restarts the clock": {after: func(w *Model, s Step, answer *string) {
+		"a read restarts the clock": {after: func(w *Model, s HistoryStep, answer *string) {
 			if it := w.find(parseItemKey(firstArg(s))); s.Verb == Read && it != nil {
 				it.ts = w.now
 			}
 		}},
-		"the dead live again under a longer default": {after: func(w *Model, s Step, _ *string) {
+		"the dead live again under a longer default": {after: func(w *Model, s HistoryStep, _ *string) {
 			if s.Verb == Default {
 				for _, it := range w.items {
 					it.dead = false
@@ -214,7 +214,7 @@ func TestHistoriesFindFaults(t *testing.T) {
 				w.mark()
 			}
 		}},
-		"a unique value outlives its item": {after: func(w *Model, s Step, answer *string) {
+		"a unique value outlives its item": {after: func(w *Model, s HistoryStep, answer *string) {
 			for _, it := range w.items {
 				if it.dead && w.config.Unique && s.Verb == Create && unique(it.u) == unique(s.U) &&
 					it.key.Partition == s.Key().Partition {
@@ -222,25 +222,26 @@ func TestHistoriesFindFaults(t *testing.T) {
 				}
 			}
 		}},
-		"a query finds the dead": {bend: func(w *Model, s *Step) {
+		"a query finds the dead": {bend: func(w *Model, s *HistoryStep) {
 			dead = slices.DeleteFunc(slices.Clone(w.items),
 				func(it *modelItem) bool { return !it.dead || s.Verb != Ask })
 			for _, it := range dead {
 				it.dead = false
 			}
-		}, after: func(*Model, Step, *string) {
+		}, after: func(*Model, HistoryStep, *string) {
 			for _, it := range dead {
 				it.dead = true
 			}
 		}},
-		"a query takes no parameters": {bend: func(_ *Model, s *Step) { s.Params = nil }},
-		"an ORDER BY needs no index":  {bend: func(w *Model, s *Step) { w.config.Lenient = true }},
-		"a change of the policy is forgotten": {bend: func(w *Model, s *Step) {
+		"a query takes no parameters": {bend: func(_ *Model, s *HistoryStep) { s.Params = nil }},
+		"an ORDER BY needs no index":  {bend: func(w *Model, s *HistoryStep) { w.config.Lenient = true }},
+		"a change of the policy is forgotten": {bend: func(w *Model, s *HistoryStep) {
 			if s.Verb == Reindex {
 				s.Args = []string{w.policy}
 			}
 		}},
-		"a page begins at the item that the last one ended with": {after: func(w *Model, s Step, _ *string) {
+		"a page begins at the item that the last one ended with": {after: func(w *Model, s HistoryStep,
+			_ *string) {
 			if c := w.cursors[firstArg(s)]; s.Verb == Open && c.after != nil {
 				c.after = &modelItem{rid: c.after.rid - 1}
 			}
@@ -249,7 +250,7 @@ func TestHistoriesFindFaults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(30) {
 				h := Generate(rand.New(rand.NewPCG(seed, 0)), stepsEach)
-				open := func(c TestedContainerConfig) (Subject, error) {
+				open := func(c TestedContainerConfig) (TestSubject, error) {
 					fault.Model = NewModel(c, func(string) int { return 0 })
 					return fault, nil
 				}
@@ -275,7 +276,7 @@ func (w *Model) last() *modelItem {
 	return w.items[len(w.items)-1]
 }
 
-func firstArg(s Step) string {
+func firstArg(s HistoryStep) string {
 	if len(s.Args) == 0 {
 		return ""
 	}

@@ -42,7 +42,7 @@ type modelItem struct {
 
 // listCursor is a list that is read page by page. Its position is after the last item that it has returned.
 type listCursor struct {
-	scope Step
+	scope HistoryStep
 	after *modelItem
 	done  bool
 }
@@ -110,13 +110,13 @@ func (w *Model) mark() {
 }
 
 // Do executes one step and returns the answer.
-func (w *Model) Do(s Step) string {
+func (w *Model) Do(s HistoryStep) string {
 	w.pass(s.At / 1000)
 	return w.do(s)
 }
 
 // do executes a step at the current time of the model's clock and returns the answer.
-func (w *Model) do(s Step) string {
+func (w *Model) do(s HistoryStep) string {
 	switch s.Verb {
 	case Create, Upsert, Replace:
 		return w.write(s)
@@ -168,7 +168,7 @@ func (w *Model) do(s Step) string {
 		return w.ask(s)
 	case Sweep:
 		if w.config.Between && s.Between == "" {
-			return fmt.Sprintf("%d left", len(w.inScope(Step{})))
+			return fmt.Sprintf("%d left", len(w.inScope(HistoryStep{})))
 		}
 	}
 	return "" // a sweep and a reopen change nothing
@@ -184,12 +184,12 @@ func (w *Model) find(k ItemKey) *modelItem {
 }
 
 // holds reports whether the etag of an existing item satisfies an If-Match or If-None-Match in the notation
-// of Step.IfMatch: "*", or the current etag ("cur").
+// of HistoryStep.IfMatch: "*", or the current etag ("cur").
 func holds(condition string) bool {
 	return condition == "*" || strings.HasPrefix(condition, "cur")
 }
 
-func (w *Model) write(s Step) string {
+func (w *Model) write(s HistoryStep) string {
 	own, ok := parseTTL(s.TTL)
 	it := w.find(s.Key())
 	switch {
@@ -220,7 +220,7 @@ func (w *Model) write(s Step) string {
 }
 
 // taken reports whether another item of the partition has the unique value of s.
-func (w *Model) taken(s Step) bool {
+func (w *Model) taken(s HistoryStep) bool {
 	return w.config.Unique && slices.ContainsFunc(w.items, func(it *modelItem) bool {
 		return !it.dead && it.key.Partition == s.Key().Partition && it.key != s.Key() &&
 			unique(it.u) == unique(s.U)
@@ -235,7 +235,7 @@ func unique(u string) string {
 	return u
 }
 
-func (w *Model) delete(s Step) string {
+func (w *Model) delete(s HistoryStep) string {
 	it := w.find(s.Key())
 	switch {
 	case it == nil:
@@ -247,7 +247,7 @@ func (w *Model) delete(s Step) string {
 	return "deleted"
 }
 
-func (w *Model) read(s Step) string {
+func (w *Model) read(s HistoryStep) string {
 	it := w.find(s.Key())
 	switch {
 	case it == nil:
@@ -258,7 +258,7 @@ func (w *Model) read(s Step) string {
 	return fmt.Sprintf("e%d r%d ts=%d %s", it.etag, it.rid, it.ts, it.body)
 }
 
-func (w *Model) readMany(s Step) string {
+func (w *Model) readMany(s HistoryStep) string {
 	var found []*modelItem
 	for _, a := range s.Args {
 		if it := w.find(parseItemKey(a)); it != nil {
@@ -270,7 +270,7 @@ func (w *Model) readMany(s Step) string {
 
 // inScope returns the live items that a list or query step covers, sorted by partition key range and then by
 // the order of insertion.
-func (w *Model) inScope(s Step) []*modelItem {
+func (w *Model) inScope(s HistoryStep) []*modelItem {
 	var in []*modelItem
 	for _, it := range w.items {
 		p := it.key.Partition
@@ -330,7 +330,7 @@ func labels(items []*modelItem) string {
 }
 
 // pathOf returns the ttlPropertyPath that a step of the kind Path sets, or "" if it removes the path.
-func pathOf(s Step) string {
+func pathOf(s HistoryStep) string {
 	if s.Args[0] == "none" {
 		return ""
 	}

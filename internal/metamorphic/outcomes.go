@@ -17,7 +17,7 @@ type allowedStepOutcome struct {
 
 // outcomes returns all possible outcomes of a step. The step takes effect at one moment: before, between or
 // after the concurrent changes. Without concurrent changes there is one outcome.
-func (w *Model) outcomes(s Step) []allowedStepOutcome {
+func (w *Model) outcomes(s HistoryStep) []allowedStepOutcome {
 	changes := s.changes()
 	if len(changes) == 0 {
 		return []allowedStepOutcome{{w.Do(s), w}}
@@ -68,7 +68,7 @@ func applyAct(ways []interleaving, a ConcurrentOperation) []interleaving {
 		case Back:
 			y.model.now -= a.seconds() // expired items stay expired
 		case Default, Reindex:
-			answer = y.model.do(Step{Verb: a.Verb, Args: []string{a.Arg}})
+			answer = y.model.do(HistoryStep{Verb: a.Verb, Args: []string{a.Arg}})
 		}
 		y.acts = append(slices.Clip(y.acts), answer)
 		next = append(next, y)

@@ -23,7 +23,7 @@ func PolicyNames() []string {
 
 // nextPolicy returns the name of the indexing policy that the Reindex step s sets, if the container has the
 // given one: the step's argument or, without an argument, the other one of SomePaths and DefaultPolicy.
-func nextPolicy(s Step, policy string) string {
+func nextPolicy(s HistoryStep, policy string) string {
 	switch {
 	case len(s.Args) > 0:
 		return s.Args[0]
@@ -99,7 +99,7 @@ func sortable(policy, path string) bool {
 
 // Refused reports whether a query is refused under a policy, because its ORDER BY needs an index that the
 // policy lacks.
-func Refused(q *syntax.Query, policy string) bool {
+func Refused(q *syntax.QueryTree, policy string) bool {
 	if q.OrderBy == nil {
 		return false
 	}

@@ -10,12 +10,12 @@ import (
 
 var seedFlag = flag.Uint64("histories.seed", 0, "run the random history of this seed alone, in every mode")
 
-// Subject is the system under test that executes a history, a random sequence of steps: a store, or a
+// TestSubject is the system under test that executes a history, a random sequence of steps: a store, or a
 // deliberately faulty model.
-type Subject interface {
+type TestSubject interface {
 	// Do executes a step and returns the answer in the format of Model.Do. It returns an error for results
 	// that are wrong with any answer: an etag that stands for two contents, or a body that was not written.
-	Do(Step) (string, error)
+	Do(HistoryStep) (string, error)
 	// RangeOf returns the position of the partition range that holds a partition.
 	RangeOf(partition string) int
 	// Close runs the store's own check and closes the store.
@@ -23,11 +23,11 @@ type Subject interface {
 }
 
 // SubjectOpener creates an empty Subject with one container.
-type SubjectOpener func(TestedContainerConfig) (Subject, error)
+type SubjectOpener func(TestedContainerConfig) (TestSubject, error)
 
-// Mismatch is a step to which the tested store (the Subject) has given another answer than the model.
+// Mismatch is a step to which the tested store (the TestSubject) has given another answer than the model.
 type Mismatch struct {
-	Step      Step
+	Step      HistoryStep
 	Got, Want string
 	Err       error // if the subject contradicts itself
 }
@@ -53,7 +53,7 @@ func Run(h History, open SubjectOpener) error {
 	return err
 }
 
-func run(h History, sub Subject) error {
+func run(h History, sub TestSubject) error {
 	twins := []*Model{NewModel(h.Config, sub.RangeOf)} // all models that are consistent with the answers so far
 	for _, s := range h.Steps {
 		var possible []allowedStepOutcome
@@ -116,7 +116,7 @@ func random(seed uint64, m HistoryRunConditions) History {
 // Trace runs the random history of a seed. For each step the trace has the concurrent operations with the gap
 // in which they ran, such as "gap 2 sweep" or "at the end default ok", and then the answer of the step.
 func Trace(seed uint64, m HistoryRunConditions, open SubjectOpener) (trace []string, err error) {
-	err = Run(random(seed, m), func(c TestedContainerConfig) (Subject, error) {
+	err = Run(random(seed, m), func(c TestedContainerConfig) (TestSubject, error) {
 		opened, err := open(c)
 		return tracingSubject{opened, &trace}, err
 	})
@@ -126,13 +126,13 @@ func Trace(seed uint64, m HistoryRunConditions, open SubjectOpener) (trace []str
 // tracingSubject is a tested store (Subject) that appends to trace, for each step, the concurrent
 // operations and then the answer.
 type tracingSubject struct {
-	Subject
+	TestSubject
 	trace *[]string
 }
 
-func (f tracingSubject) Do(s Step) (string, error) {
-	got, err := f.Subject.Do(s)
-	if in, ok := f.Subject.(*testedStore); ok {
+func (f tracingSubject) Do(s HistoryStep) (string, error) {
+	got, err := f.TestSubject.Do(s)
+	if in, ok := f.TestSubject.(*testedStore); ok {
 		*f.trace = append(*f.trace, in.trace...)
 		in.trace = nil
 	}

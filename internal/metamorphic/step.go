@@ -55,8 +55,8 @@ const (
 	Split   = "split"  // partition: split the range that holds it
 )
 
-// Step is one operation of a history, with the moment at which it runs.
-type Step struct {
+// HistoryStep is one operation of a history, with the moment at which it runs.
+type HistoryStep struct {
 	At   int64    // milliseconds since the history began
 	Verb string   // one of the verbs above
 	Args []string // the arguments of the verb: keys, the name of a cursor, a partition, a default
@@ -89,10 +89,10 @@ type Step struct {
 }
 
 // Key returns the item that a step about a single item names, its first argument.
-func (s Step) Key() ItemKey { return parseItemKey(s.Args[0]) }
+func (s HistoryStep) Key() ItemKey { return parseItemKey(s.Args[0]) }
 
 // Document returns the key of the document that a step writes.
-func (s Step) Document() ItemKey {
+func (s HistoryStep) Document() ItemKey {
 	k := s.Key()
 	if s.As != "" {
 		k.ID = s.As
@@ -107,22 +107,22 @@ var argCount = map[string][2]int{Create: {1, 1}, Upsert: {1, 1}, Replace: {1, 1}
 		1}, Sweep: {0, 0}, Reopen: {0, 0}, Split: {1, 1}}
 
 // options returns the fields of a step that are written as name=value.
-func (s *Step) options() []namedStepField {
-	return []namedStepField{{"ttl", &s.TTL}, {"base", &s.Base},
+func (s *HistoryStep) options() []nameValueStepField {
+	return []nameValueStepField{{"ttl", &s.TTL}, {"base", &s.Base},
 		{"u", &s.U}, {"v", &s.V}, {"as", &s.As}, {"extra", &s.Extra},
 		{"fields", &s.Fields}, {"if-match", &s.IfMatch},
 		{"if-none-match", &s.IfNoneMatch}, {"in", &s.In}, {"range", &s.Range}, {"epk", &s.EPK}, {"between",
 			&s.Between}}
 }
 
-// namedStepField is a field of a step that is written as name=value.
-type namedStepField struct {
+// nameValueStepField is a field of a step that is written as name=value.
+type nameValueStepField struct {
 	name  string
 	value *string
 }
 
 // String formats the step for ParseStep.
-func (s Step) String() string {
+func (s HistoryStep) String() string {
 	var b strings.Builder
 	b.WriteString("at " + strconv.FormatFloat(float64(s.At)/1000, 'f', -1, 64) + " " + s.Verb)
 	for _, a := range s.Args {
@@ -158,8 +158,8 @@ func (e *StepSyntaxError) Error() string { return fmt.Sprintf("%q: %s", e.Line, 
 
 // ParseStep parses "[at SECONDS] verb args... [SELECT ...]". Without "at" the time of the step is now, in
 // milliseconds since the history began.
-func ParseStep(line string, now int64) (Step, error) {
-	s := Step{At: now}
+func ParseStep(line string, now int64) (HistoryStep, error) {
+	s := HistoryStep{At: now}
 	before, text, hasText := strings.Cut(line, " SELECT ")
 	if hasText {
 		s.Text = "SELECT " + text
@@ -191,7 +191,7 @@ func ParseStep(line string, now int64) (Step, error) {
 	return s, nil
 }
 
-func (s *Step) word(line, w string) error {
+func (s *HistoryStep) word(line, w string) error {
 	name, value, isOption := strings.Cut(w, "=")
 	switch {
 	case w == "sys":
@@ -210,7 +210,7 @@ func (s *Step) word(line, w string) error {
 		s.Page = n
 	default:
 		opts := s.options()
-		i := slices.IndexFunc(opts, func(o namedStepField) bool { return o.name == name })
+		i := slices.IndexFunc(opts, func(o nameValueStepField) bool { return o.name == name })
 		if i < 0 {
 			return &StepSyntaxError{line, "unknown option " + name}
 		}
@@ -252,7 +252,7 @@ func token(name string) string {
 
 // baseToken returns, as JSON, the value from which the time to live of the step's document counts. A relative
 // value such as +30 becomes the Unix time of second 30 of the history.
-func (s Step) baseToken() string {
+func (s HistoryStep) baseToken() string {
 	after, relative := strings.CutPrefix(s.Base, "+")
 	if n, err := strconv.ParseFloat(after, 64); relative && err == nil {
 		return strconv.FormatFloat(began+n, 'f', -1, 64)
@@ -261,7 +261,7 @@ func (s Step) baseToken() string {
 }
 
 // body returns the document of a step as it is sent: compact, without system properties.
-func (c TestedContainerConfig) body(s Step) string {
+func (c TestedContainerConfig) body(s HistoryStep) string {
 	b := []byte(`{"id":` + strconv.Quote(s.Document().ID))
 	member := func(name, token string) {
 		if token != "" {

@@ -19,13 +19,14 @@ import (
 // began is the Unix time of second 0 of every history.
 const began = 1_700_000_000
 
-// OpenStore returns a Subject over package store, with a database and one container. It calls openEngine
+// OpenStore returns a TestSubject over package store, with a database and one container. It calls openEngine
 // once, and again for each Reopen after the store has been closed; openEngine must then return an engine
 // with the same data.
-func OpenStore(c TestedContainerConfig, openEngine func() (engine.Engine, error)) (Subject, error) {
+func OpenStore(c TestedContainerConfig, openEngine func() (engine.Engine, error)) (TestSubject, error) {
 	s := &testedStore{config: c, openEngine: openEngine, clock: ttl.NewManual(time.Unix(began, 0)),
 		ctx: as(context.Background(), checking), op: as(context.Background(), operating),
-		issuedIdentities: issuedIdentities{etags: map[string]*itemVersion{}, rids: map[string]int{},
+		issuedETagsRIDsAndLSNs: issuedETagsRIDsAndLSNs{etags: map[string]*itemVersion{},
+			rids: map[string]int{},
 			lsns: map[string]uint64{}, exact: map[string]bool{}, several: c.Handles > 1},
 		last: map[ItemKey][2]string{}, cursors: map[string]*listCursorPosition{}, ranges: map[string]int{},
 		def: c.Default, policy: c.Policy}
@@ -93,7 +94,7 @@ type testedStore struct {
 	between    *interleavingEngine // nil: no acts run in gaps
 	c          *store.Container
 
-	issuedIdentities
+	issuedETagsRIDsAndLSNs
 	last    map[ItemKey][2]string // the etags returned by the last two writes of a key
 	cursors map[string]*listCursorPosition
 	ranges  map[string]int // position of a partition's range
@@ -107,7 +108,7 @@ type testedStore struct {
 // listCursorPosition is how far a history has read one of its lists: the scope of the list, and the
 // continuation of the last page that was read.
 type listCursorPosition struct {
-	scope        Step
+	scope        HistoryStep
 	continuation string
 }
 
@@ -233,7 +234,7 @@ func (s *testedStore) purge(ctx context.Context) error {
 // sweep purges all expired items. In a history without concurrent operations it returns an empty result. In
 // one with concurrent operations it returns how many documents are left, which must be the number of live
 // documents, unless operations run during this sweep; then the result is empty as well.
-func (s *testedStore) sweep(step Step) (string, error) {
+func (s *testedStore) sweep(step HistoryStep) (string, error) {
 	if err := s.purge(s.op); err != nil || s.between == nil || step.Between != "" {
 		return "", err
 	}
@@ -271,7 +272,7 @@ func (s *testedStore) check() error {
 // swept purges the expired items twice. It returns an error if that changes the list of visible items, if the
 // second purge finds more expired items, or if the reported number of documents is then wrong.
 func (s *testedStore) swept() error {
-	before, err := s.list(Step{})
+	before, err := s.list(HistoryStep{})
 	if err != nil {
 		return err
 	}
@@ -279,7 +280,7 @@ func (s *testedStore) swept() error {
 		return err
 	}
 	again, err1 := s.db.SweepNow(s.ctx)
-	after, err2 := s.list(Step{})
+	after, err2 := s.list(HistoryStep{})
 	usage, err3 := s.c.Usage(s.ctx)
 	if err := errors.Join(err1, err2, err3); err != nil {
 		return err

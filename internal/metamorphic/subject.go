@@ -18,7 +18,7 @@ import (
 )
 
 // Do executes one step and returns the answer.
-func (s *testedStore) Do(step Step) (string, error) {
+func (s *testedStore) Do(step HistoryStep) (string, error) {
 	s.clock.Set(time.Unix(began, 0).Add(time.Duration(step.At) * time.Millisecond))
 	if err := s.turn(); err != nil {
 		return "", err
@@ -29,7 +29,7 @@ func (s *testedStore) Do(step Step) (string, error) {
 	return s.do(step)
 }
 
-func (s *testedStore) do(step Step) (string, error) {
+func (s *testedStore) do(step HistoryStep) (string, error) {
 	switch step.Verb {
 	case Create, Upsert, Replace:
 		return s.write(step)
@@ -85,7 +85,7 @@ func answer(done string, err error) string {
 }
 
 // condition returns the value of If-Match or If-None-Match, as a client would send it, for the notation of
-// Step.IfMatch: for "cur" the current etag of the item.
+// HistoryStep.IfMatch: for "cur" the current etag of the item.
 func (s *testedStore) condition(k ItemKey, role string) string {
 	const bogus = `"00000000-0000-0000-0000-0000deadbeef"`
 	etag, form, _ := strings.Cut(role, "-")
@@ -106,7 +106,7 @@ func (s *testedStore) condition(k ItemKey, role string) string {
 	return etag
 }
 
-func (s *testedStore) write(step Step) (string, error) {
+func (s *testedStore) write(step HistoryStep) (string, error) {
 	k := step.Key()
 	o := store.WriteOptions{IfMatch: s.condition(k, step.IfMatch),
 		IfNoneMatch: s.condition(k, step.IfNoneMatch)}
@@ -142,7 +142,7 @@ func (s *testedStore) write(step Step) (string, error) {
 	return s.wrote(done, step, it, receipt, kept(body))
 }
 
-func (s *testedStore) delete(step Step) (string, error) {
+func (s *testedStore) delete(step HistoryStep) (string, error) {
 	k := step.Key()
 	receipt, err := s.c.Delete(s.op, s.partitionKey(k.Partition), k.ID,
 		store.WriteOptions{IfMatch: s.condition(k, step.IfMatch)})
@@ -152,7 +152,7 @@ func (s *testedStore) delete(step Step) (string, error) {
 	return "deleted", s.checkPosition(receipt, true)
 }
 
-func (s *testedStore) read(step Step) (string, error) {
+func (s *testedStore) read(step HistoryStep) (string, error) {
 	k := step.Key()
 	pk := s.partitionKey(k.Partition)
 	it, receipt, err := s.c.Read(s.op, pk, k.ID,
@@ -179,7 +179,7 @@ func (s *testedStore) read(step Step) (string, error) {
 		it.Body()), s.checkPosition(receipt, false)
 }
 
-func (s *testedStore) readMany(step Step) (string, error) {
+func (s *testedStore) readMany(step HistoryStep) (string, error) {
 	var keys []store.ItemKey
 	for _, a := range step.Args {
 		k := parseItemKey(a)
@@ -206,7 +206,7 @@ func (s *testedStore) labels(items []store.Item) (string, error) {
 }
 
 // scope returns the part of the container that a list or query step covers.
-func (s *testedStore) scope(step Step) store.PartitionScope {
+func (s *testedStore) scope(step HistoryStep) store.PartitionScope {
 	var scope store.PartitionScope
 	if step.In != "" {
 		scope.Partition = s.partitionKey(step.In)
@@ -218,14 +218,14 @@ func (s *testedStore) scope(step Step) store.PartitionScope {
 }
 
 // inPartition reports whether the scope is one logical partition.
-func (s Step) inPartition() bool { return s.In != "" && !strings.HasSuffix(s.In, "*") }
+func (s HistoryStep) inPartition() bool { return s.In != "" && !strings.HasSuffix(s.In, "*") }
 
 // looksAhead reports whether, for the list of this step, a full page has a continuation only if another item
 // follows. This is so for a query with a condition on the property u, and for a list of one logical
 // partition. Other lists may end with an empty page.
-func (s Step) looksAhead() bool { return s.U != "" || s.inPartition() }
+func (s HistoryStep) looksAhead() bool { return s.U != "" || s.inPartition() }
 
-func (s *testedStore) list(step Step) (string, error) {
+func (s *testedStore) list(step HistoryStep) (string, error) {
 	if step.EPK != "" {
 		return s.listHalves(step)
 	}
@@ -237,7 +237,7 @@ func (s *testedStore) list(step Step) (string, error) {
 }
 
 // listHalves lists the parts of the container on both sides of an effective partition key.
-func (s *testedStore) listHalves(step Step) (string, error) {
+func (s *testedStore) listHalves(step HistoryStep) (string, error) {
 	low, _, err1 := s.drain(step, store.PartitionScope{MaxEPK: step.EPK}, 0, "")
 	high, _, err2 := s.drain(step, store.PartitionScope{MinEPK: step.EPK}, 0, "")
 	if err := errors.Join(err1, err2); err != nil {
@@ -266,20 +266,22 @@ func (s *testedStore) page(p *listCursorPosition, from string) (string, error) {
 // drain fetches pages of at most step.Page items until there are want items (0: all items). It checks the
 // rules of pages: no page is longer than requested. A full page has a continuation, unless looksAhead is true
 // and no item follows. A shorter page without a continuation is the last.
-func (s *testedStore) drain(step Step, scope store.PartitionScope, want int, from string) (items []store.Item,
+func (s *testedStore) drain(step HistoryStep, scope store.PartitionScope, want int,
+	from string) (items []store.Item,
 	next string,
 	err error) {
 	fetch := s.c.List
 	if step.U != "" {
-		fetch = func(ctx context.Context, o store.ListOptions) (store.Page, store.OperationReceipt, error) {
-			u := []store.Parameter{{Name: "@u", Value: jsondoc.Of([]byte(step.U))}}
+		fetch = func(ctx context.Context, o store.ListOptions) (store.ItemPage, store.OperationReceipt,
+			error) {
+			u := []store.QueryParameter{{Name: "@u", Value: jsondoc.Of([]byte(step.U))}}
 			page, receipt, err := s.c.Query(ctx, store.QueryRequest{Text: "SELECT * FROM c WHERE c.u = @u",
 				Parameters: u, ListOptions: o})
 			if err != nil {
-				return store.Page{}, receipt, err
+				return store.ItemPage{}, receipt, err
 			}
 			items, err := s.itemsOf(page.Rows)
-			return store.Page{Items: items, Continuation: page.Continuation}, receipt, err
+			return store.ItemPage{Items: items, Continuation: page.Continuation}, receipt, err
 		}
 	}
 	for next = from; ; {

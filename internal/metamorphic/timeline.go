@@ -24,7 +24,7 @@ type ContainerTimeline struct {
 // Partitions is the number of timelines of a random ContainerTimeline.
 const Partitions = 25
 
-// The verbs that a TimelineOperation has in addition to those of a Step.
+// The verbs that a TimelineOperation has in addition to those of a HistoryStep.
 const (
 	Import  = "import"  // upsert with a _ts of Seconds ago
 	Hold    = "lease"   // for Seconds
@@ -124,11 +124,11 @@ type ItemExpiryModel struct {
 	def     int64
 	path    string
 	ceiling bool
-	items   map[ItemKey]*TimelineItemState
+	items   map[ItemKey]*ExpectedItemState
 }
 
-// TimelineItemState is the expected state of one item in a ItemExpiryModel.
-type TimelineItemState struct {
+// ExpectedItemState is the expected state of one item in an ItemExpiryModel.
+type ExpectedItemState struct {
 	V        int               // V of the event that wrote it last
 	TS, TTL  int64             // TTL is the item's own: 0 for none
 	base     map[string]string // values by path
@@ -139,14 +139,14 @@ type TimelineItemState struct {
 // NewTimelineModel returns the ItemExpiryModel of an empty container in a ContainerTimeline that begins in
 // second began since 1970. def is the container's default time to live in seconds: 0 is off, -1 no expiry.
 func NewTimelineModel(def, began int64) *ItemExpiryModel {
-	return &ItemExpiryModel{def: def, began: began, items: map[ItemKey]*TimelineItemState{}}
+	return &ItemExpiryModel{def: def, began: began, items: map[ItemKey]*ExpectedItemState{}}
 }
 
 // Now returns the current second, counted from the beginning.
 func (s *ItemExpiryModel) Now() int64 { return s.now }
 
 // Live returns the live item of a key, or nil.
-func (s *ItemExpiryModel) Live(k ItemKey) *TimelineItemState {
+func (s *ItemExpiryModel) Live(k ItemKey) *ExpectedItemState {
 	it := s.items[k]
 	if it == nil || it.timeOver && s.now >= it.lease {
 		return nil
@@ -155,8 +155,8 @@ func (s *ItemExpiryModel) Live(k ItemKey) *TimelineItemState {
 }
 
 // All returns the live items.
-func (s *ItemExpiryModel) All() map[ItemKey]TimelineItemState {
-	all := make(map[ItemKey]TimelineItemState, len(s.items))
+func (s *ItemExpiryModel) All() map[ItemKey]ExpectedItemState {
+	all := make(map[ItemKey]ExpectedItemState, len(s.items))
 	for k := range s.items {
 		if it := s.Live(k); it != nil {
 			all[k] = *it
@@ -180,7 +180,7 @@ func (s *ItemExpiryModel) expire() {
 
 // deadline returns the second in which an item expires by the current rule; mortal is false if it does not
 // expire.
-func (s *ItemExpiryModel) deadline(it *TimelineItemState) (at int64, mortal bool) {
+func (s *ItemExpiryModel) deadline(it *ExpectedItemState) (at int64, mortal bool) {
 	life := it.TTL
 	if life == 0 {
 		life = s.def
@@ -254,8 +254,8 @@ func (s *ItemExpiryModel) one(e TimelineOperation) string {
 	return "ok"
 }
 
-func (s *ItemExpiryModel) write(k ItemKey, old *TimelineItemState, e TimelineOperation) {
-	it := TimelineItemState{V: e.V, TS: s.now - e.Seconds, TTL: e.TTL, base: map[string]string{
+func (s *ItemExpiryModel) write(k ItemKey, old *ExpectedItemState, e TimelineOperation) {
+	it := ExpectedItemState{V: e.V, TS: s.now - e.Seconds, TTL: e.TTL, base: map[string]string{
 		BasePath: e.Base, OtherPath: e.Other}}
 	if old != nil {
 		if e.Verb == Patch {
@@ -280,7 +280,7 @@ func (s *ItemExpiryModel) write(k ItemKey, old *TimelineItemState, e TimelineOpe
 
 // batch applies all operations or none. The answers are those of the operations, up to the one that fails.
 func (s *ItemExpiryModel) batch(e TimelineOperation) string {
-	before := map[ItemKey]TimelineItemState{}
+	before := map[ItemKey]ExpectedItemState{}
 	for k, it := range s.items {
 		before[k] = *it
 	}
@@ -289,7 +289,7 @@ func (s *ItemExpiryModel) batch(e TimelineOperation) string {
 		answer := s.one(op)
 		answers = append(answers, answer)
 		if answer != "ok" {
-			s.items = map[ItemKey]*TimelineItemState{}
+			s.items = map[ItemKey]*ExpectedItemState{}
 			for k, it := range before {
 				s.items[k] = &it
 			}

@@ -237,7 +237,7 @@ type failingEngine struct {
 }
 
 func (f failingEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) ([]engine.ScopePosition, error) {
+	ahead ...[]byte) ([]engine.LSNScopeStatus, error) {
 	if f.n.Add(1)%f.every == 0 {
 		return nil, engine.ErrUnavailable
 	}

@@ -23,7 +23,7 @@ var aggregates = sync.OnceValue(func() map[string]func(values []any) any {
 })
 
 // hasAggregate reports whether a select list contains an aggregate outside of subqueries.
-func hasAggregate(sel *syntax.Select) (found bool) {
+func hasAggregate(sel *syntax.SelectClause) (found bool) {
 	known := aggregates()
 	syntax.Walk(sel, func(n syntax.Node) bool {
 		switch n := n.(type) {
@@ -38,13 +38,13 @@ func hasAggregate(sel *syntax.Select) (found bool) {
 	return found
 }
 
-func (e *evaluator) aggregate(fn func([]any) any, x syntax.Expr, at rowContext) any {
+func (e *evaluator) aggregate(fn func([]any) any, x syntax.Expr, at evaluationContext) any {
 	if !at.grouped {
 		failf("an aggregate stands where there is no group")
 	}
 	var values []any
 	for _, t := range at.group {
-		values = append(values, e.eval(x, rowContext{scope: t.scope}))
+		values = append(values, e.eval(x, evaluationContext{scope: t.scope}))
 	}
 	return fn(values)
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // call evaluates a function call.
-func (e *evaluator) call(x *syntax.Call, at rowContext) any {
+func (e *evaluator) call(x *syntax.Call, at evaluationContext) any {
 	name := strings.ToUpper(x.Name)
 	if x.UDF {
 		unknown("udf." + x.Name)

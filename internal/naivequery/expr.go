@@ -8,7 +8,7 @@ import (
 )
 
 // eval returns the value of an expression.
-func (e *evaluator) eval(x syntax.Expr, at rowContext) any {
+func (e *evaluator) eval(x syntax.Expr, at evaluationContext) any {
 	switch x := x.(type) {
 	case *syntax.Literal:
 		return constant(x.Value)
@@ -44,7 +44,7 @@ func (e *evaluator) eval(x syntax.Expr, at rowContext) any {
 }
 
 // predicate evaluates BETWEEN, IN, LIKE and the other kinds of expressions that eval does not handle itself.
-func (e *evaluator) predicate(x syntax.Expr, at rowContext) any {
+func (e *evaluator) predicate(x syntax.Expr, at evaluationContext) any {
 	switch x := x.(type) {
 	case *syntax.Between:
 		v := e.eval(x.X, at)
@@ -91,7 +91,7 @@ func (e *evaluator) predicate(x syntax.Expr, at rowContext) any {
 	return nil
 }
 
-func (e *evaluator) ident(x *syntax.Ident, at rowContext) any {
+func (e *evaluator) ident(x *syntax.Ident, at evaluationContext) any {
 	if v, ok := at.scope.find(x.Name); ok {
 		return v
 	}
@@ -126,7 +126,7 @@ func member(v, key any) any {
 	return Undefined{}
 }
 
-func (e *evaluator) subquery(x *syntax.Subquery, at rowContext) any {
+func (e *evaluator) subquery(x *syntax.Subquery, at evaluationContext) any {
 	rows := e.rows(x.Query, at.scope)
 	switch {
 	case x.Kind == syntax.Exists:
@@ -141,7 +141,7 @@ func (e *evaluator) subquery(x *syntax.Subquery, at rowContext) any {
 	return rows[0]
 }
 
-func (e *evaluator) logical(x *syntax.Logical, at rowContext) any {
+func (e *evaluator) logical(x *syntax.Logical, at evaluationContext) any {
 	result := e.eval(x.Terms[0], at)
 	for _, term := range x.Terms[1:] {
 		if v := e.eval(term, at); x.Op == syntax.And {
@@ -181,7 +181,7 @@ func negatedIf(negate bool, v any) any {
 	return v
 }
 
-func unary(op syntax.UnaryOp, v any) any {
+func unary(op syntax.UnaryOperator, v any) any {
 	if op == syntax.Not {
 		return not(v)
 	}
@@ -205,7 +205,7 @@ func negative(v any) any {
 	return -v.(float64)
 }
 
-func binary(op syntax.BinaryOp, a, b any) any {
+func binary(op syntax.BinaryOperator, a, b any) any {
 	switch op {
 	case syntax.Eq:
 		return equal(a, b)
@@ -234,7 +234,7 @@ func binary(op syntax.BinaryOp, a, b any) any {
 
 // exactly computes with two integers without rounding. It returns false if an operand or the result is not
 // an integer of 64 bits, or if none of the three is a LargeInteger, so that doubles are exact anyway.
-func exactly(op syntax.BinaryOp, a, b any) (any, bool) {
+func exactly(op syntax.BinaryOperator, a, b any) (any, bool) {
 	x, y := wholeOf(a), wholeOf(b)
 	if x == nil || y == nil {
 		return nil, false
@@ -329,7 +329,7 @@ func equals(a, b any) bool {
 
 // ordered implements < <= > >=. They are undefined unless both operands are primitive values of the same
 // type.
-func ordered(op syntax.BinaryOp, a, b any) any {
+func ordered(op syntax.BinaryOperator, a, b any) any {
 	if !isPrimitive(a) || rank(a) != rank(b) {
 		return Undefined{}
 	}
@@ -349,7 +349,7 @@ func ordered(op syntax.BinaryOp, a, b any) any {
 	}
 }
 
-func arithmetic(op syntax.BinaryOp, x, y float64) any {
+func arithmetic(op syntax.BinaryOperator, x, y float64) any {
 	switch op {
 	case syntax.Add:
 		return x + y

@@ -16,7 +16,7 @@ import (
 // Run returns the rows of a query over documents. The documents must be in the order in which rows are
 // returned without ORDER BY (see the package comment). A parameter that is not given is undefined. The error
 // is an *Error.
-func Run(q *syntax.Query, params map[string]any, docs []any) (rows []any, err error) {
+func Run(q *syntax.QueryTree, params map[string]any, docs []any) (rows []any, err error) {
 	defer func() {
 		switch r := recover().(type) {
 		case nil:
@@ -60,11 +60,11 @@ type tuple struct {
 
 // rows returns the rows of a query or a subquery. It evaluates FROM, WHERE, GROUP BY, ORDER BY, SELECT,
 // DISTINCT, OFFSET LIMIT and TOP, in this order.
-func (e *evaluator) rows(q *syntax.Query, outer *nameScope) []any {
+func (e *evaluator) rows(q *syntax.QueryTree, outer *nameScope) []any {
 	tuples := e.from(q.From, outer)
 	if q.Where != nil {
 		tuples = slices.DeleteFunc(tuples,
-			func(t tuple) bool { return e.eval(q.Where, rowContext{scope: t.scope}) != any(true) })
+			func(t tuple) bool { return e.eval(q.Where, evaluationContext{scope: t.scope}) != any(true) })
 	}
 	var rows []any
 	for _, at := range e.places(q, tuples, outer) {
@@ -86,7 +86,7 @@ func (e *evaluator) rows(q *syntax.Query, outer *nameScope) []any {
 }
 
 // from returns the tuples of a FROM clause with its joins, in the order of nested loops.
-func (e *evaluator) from(sources []*syntax.Source, outer *nameScope) []tuple {
+func (e *evaluator) from(sources []*syntax.FromSource, outer *nameScope) []tuple {
 	tuples := []tuple{{scope: outer}}
 	for i, src := range sources {
 		var longer []tuple
@@ -109,7 +109,7 @@ func (e *evaluator) from(sources []*syntax.Source, outer *nameScope) []tuple {
 
 // elements returns the tuples that bind a value, or each element of it if the source has IN, to the name of
 // the source. from is the number of the document to which the value belongs.
-func (e *evaluator) elements(src *syntax.Source, name string, v any, outer *nameScope, from int) []tuple {
+func (e *evaluator) elements(src *syntax.FromSource, name string, v any, outer *nameScope, from int) []tuple {
 	if !src.In {
 		return []tuple{{&nameScope{outer, name, v}, from}}
 	}
@@ -124,7 +124,7 @@ func (e *evaluator) elements(src *syntax.Source, name string, v any, outer *name
 // source returns the values of a source and the name to which they are bound. In a query that is not a
 // subquery (alone), any name in the first source stands for the container; there is then one value for each
 // document.
-func (e *evaluator) source(src *syntax.Source, outer *nameScope, alone bool) (name string, values []any) {
+func (e *evaluator) source(src *syntax.FromSource, outer *nameScope, alone bool) (name string, values []any) {
 	if src.Sub != nil {
 		return src.Alias, e.rows(src.Sub, outer)
 	}
@@ -135,17 +135,17 @@ func (e *evaluator) source(src *syntax.Source, outer *nameScope, alone bool) (na
 		}
 	}
 	if !alone {
-		return name, []any{e.eval(src.Path, rowContext{scope: outer})}
+		return name, []any{e.eval(src.Path, evaluationContext{scope: outer})}
 	}
 	for _, d := range e.docs {
-		values = append(values, e.eval(src.Path, rowContext{scope: &nameScope{nil, root.Name, d}}))
+		values = append(values, e.eval(src.Path, evaluationContext{scope: &nameScope{nil, root.Name, d}}))
 	}
 	return name, values
 }
 
-// rowContext is the context in which an expression is evaluated: the names of a row, and the group if the
-// query makes groups.
-type rowContext struct {
+// evaluationContext is the context in which an expression is evaluated: the names of a row, and the group if
+// the query makes groups.
+type evaluationContext struct {
 	scope   *nameScope
 	grouped bool
 	group   []tuple
@@ -153,36 +153,36 @@ type rowContext struct {
 
 // places returns the contexts in which the select list is evaluated: one for each row, in order, or one for
 // each group.
-func (e *evaluator) places(q *syntax.Query, tuples []tuple, outer *nameScope) (list []rowContext) {
+func (e *evaluator) places(q *syntax.QueryTree, tuples []tuple, outer *nameScope) (list []evaluationContext) {
 	switch {
 	case len(q.GroupBy) > 0:
 		return e.groups(q.GroupBy, tuples)
 	case hasAggregate(q.Select):
-		one := rowContext{outer, true, tuples}
+		one := evaluationContext{outer, true, tuples}
 		if len(tuples) > 0 {
 			one.scope = tuples[0].scope
 		}
-		return []rowContext{one}
+		return []evaluationContext{one}
 	}
 	if q.OrderBy != nil {
 		e.sort(q.OrderBy, tuples)
 	}
 	for _, t := range tuples {
-		list = append(list, rowContext{scope: t.scope})
+		list = append(list, evaluationContext{scope: t.scope})
 	}
 	return list
 }
 
 // groups combines rows with the same keys to groups. Outside of aggregates, expressions of the select list
 // have the same value for all rows of a group, so they are evaluated for the first row.
-func (e *evaluator) groups(keys []syntax.Expr, tuples []tuple) []rowContext {
-	var groups []rowContext
+func (e *evaluator) groups(keys []syntax.Expr, tuples []tuple) []evaluationContext {
+	var groups []evaluationContext
 	var known [][]any
 next:
 	for _, t := range tuples {
 		var values []any
 		for _, key := range keys {
-			values = append(values, e.eval(key, rowContext{scope: t.scope}))
+			values = append(values, e.eval(key, evaluationContext{scope: t.scope}))
 		}
 		for i := range known {
 			if slices.EqualFunc(known[i], values, same) {
@@ -190,7 +190,7 @@ next:
 				continue next
 			}
 		}
-		known, groups = append(known, values), append(groups, rowContext{t.scope, true, []tuple{t}})
+		known, groups = append(known, values), append(groups, evaluationContext{t.scope, true, []tuple{t}})
 	}
 	return groups
 }
@@ -224,8 +224,8 @@ func (e *evaluator) sort(by *syntax.OrderBy, tuples []tuple) {
 	}
 	slices.SortStableFunc(tuples, func(a, b tuple) int {
 		for _, key := range by.Items {
-			c := compareRows(e.eval(key.X, rowContext{scope: a.scope}), e.eval(key.X,
-				rowContext{scope: b.scope}))
+			c := compareRows(e.eval(key.X, evaluationContext{scope: a.scope}), e.eval(key.X,
+				evaluationContext{scope: b.scope}))
 			if key.Desc {
 				c = -c
 			}
@@ -242,7 +242,7 @@ func (e *evaluator) sort(by *syntax.OrderBy, tuples []tuple) {
 
 // project evaluates the select list for one row. If the result is undefined, there is no row. sources is the
 // number of sources in FROM: SELECT * fails unless it is 1.
-func (e *evaluator) project(sel *syntax.Select, at rowContext, sources int) any {
+func (e *evaluator) project(sel *syntax.SelectClause, at evaluationContext, sources int) any {
 	switch {
 	case sel.Star != nil:
 		if sources != 1 {

@@ -52,11 +52,11 @@ func NewTurnLimiter(n int, clock ttl.Clock) *TurnLimiter {
 	return &TurnLimiter{semaphore.NewWeighted(int64(n)), clock}
 }
 
-// TurnReader reads the input of a connection. It measures how long the connection waits for input and how
-// long its input is served. If it has lately been served for much longer than it has waited, it needs a turn,
-// the permission of its TurnLimiter, to be served between two calls of Read. Only one goroutine at a time may
-// use a TurnReader.
-type TurnReader struct {
+// TurnTakingConnReader reads the input of a connection. It measures how long the connection waits for input
+// and how long its input is served. If it has lately been served for much longer than it has waited, it needs
+// a turn, the permission of its TurnLimiter, to be served between two calls of Read. Only one goroutine at a
+// time may use a TurnTakingConnReader.
+type TurnTakingConnReader struct {
 	in    io.Reader
 	ctx   context.Context
 	turns *TurnLimiter
@@ -65,14 +65,14 @@ type TurnReader struct {
 	turn  *TurnPermit
 }
 
-// Reader returns a TurnReader over in, the input of a connection. ctx must end with the connection.
-func (t *TurnLimiter) Reader(ctx context.Context, in io.Reader) *TurnReader {
-	return &TurnReader{in: in, ctx: ctx, turns: t, since: t.clock.Now()}
+// Reader returns a TurnTakingConnReader over in, the input of a connection. ctx must end with the connection.
+func (t *TurnLimiter) Reader(ctx context.Context, in io.Reader) *TurnTakingConnReader {
+	return &TurnTakingConnReader{in: in, ctx: ctx, turns: t, since: t.clock.Now()}
 }
 
 // Read implements io.Reader. It ends the connection's turn. After input has arrived it waits for a new turn,
 // if the connection needs one because its client sends without a pause.
-func (r *TurnReader) Read(p []byte) (int, error) {
+func (r *TurnTakingConnReader) Read(p []byte) (int, error) {
 	r.Leave()
 	began := r.turns.clock.Now()
 	r.busy = min(r.busy+began.Sub(r.since), maxBusy)
@@ -88,7 +88,7 @@ func (r *TurnReader) Read(p []byte) (int, error) {
 
 // Leave gives back the connection's turn (its permission to be served), if it has one. A connection calls it
 // before it waits for anything else than input.
-func (r *TurnReader) Leave() {
+func (r *TurnTakingConnReader) Leave() {
 	r.turn.Leave()
 	r.turn = nil
 }

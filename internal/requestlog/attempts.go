@@ -10,11 +10,11 @@ import (
 // for all entries in order.
 type attemptGrouper struct {
 	seed maphash.Seed
-	open map[uint64]lastAttempt // failed requests that may be retried, by attemptGrouper.key
+	open map[uint64]lastFailedRequestAttempt // failed requests that may be retried, by attemptGrouper.key
 }
 
-// lastAttempt is the most recent attempt of an operation; it has failed and may be retried.
-type lastAttempt struct {
+// lastFailedRequestAttempt is the most recent attempt of an operation; it has failed and may be retried.
+type lastFailedRequestAttempt struct {
 	first    uint64
 	count    int
 	ended    time.Time
@@ -34,7 +34,7 @@ const (
 )
 
 func newAttemptGrouper() *attemptGrouper {
-	return &attemptGrouper{seed: maphash.MakeSeed(), open: make(map[uint64]lastAttempt)}
+	return &attemptGrouper{seed: maphash.MakeSeed(), open: make(map[uint64]lastFailedRequestAttempt)}
 }
 
 // add recognizes whether the log entry r is another attempt of an operation whose last attempt could be
@@ -53,7 +53,8 @@ func (f *attemptGrouper) add(r *RetrievedEntry, key uint64) {
 	if len(f.open) >= maxOpen {
 		f.drop(r.Began)
 	}
-	f.open[key] = lastAttempt{first: r.First, count: r.Attempt, ended: r.Began.Add(r.Took), retry: r.Retry,
+	f.open[key] = lastFailedRequestAttempt{first: r.First, count: r.Attempt, ended: r.Began.Add(r.Took),
+		retry:    r.Retry,
 		activity: r.group()}
 }
 
@@ -70,7 +71,7 @@ func (f *attemptGrouper) drop(now time.Time) {
 	}
 }
 
-func (a *lastAttempt) isRetriedBy(r *RetrievedEntry) bool {
+func (a *lastFailedRequestAttempt) isRetriedBy(r *RetrievedEntry) bool {
 	window := a.retry + retryWindow
 	if same := r.group(); same != "" && same == a.activity {
 		window = a.retry + sameWindow

@@ -69,13 +69,13 @@ var ErrProtocol = errors.New("rntbd: the connection does not speak the protocol"
 type conn struct {
 	net.Conn
 	o       Options
-	drained context.Context      // when it ends, no more frames are read
-	in      *bufio.Reader        // used only by the goroutine that reads
-	input   *priority.TurnReader // from which in reads
-	until   time.Time            // deadline of reads; used only by the goroutine that reads
-	version string               // x-ms-version for requests without one
-	agent   string               // name of the client
-	remote  string               // address of the client
+	drained context.Context                // when it ends, no more frames are read
+	in      *bufio.Reader                  // used only by the goroutine that reads
+	input   *priority.TurnTakingConnReader // from which in reads
+	until   time.Time                      // deadline of reads; used only by the goroutine that reads
+	version string                         // x-ms-version for requests without one
+	agent   string                         // name of the client
+	remote  string                         // address of the client
 	out     responseQueue
 	work    sync.WaitGroup
 	places  chan struct{}

@@ -93,7 +93,7 @@ func (e *CountingEngine) count(k EngineCallKind) {
 // Get reads one key outside of a transaction: see engine.Getter. It works over an engine that is not a
 // Getter as well.
 func (e *CountingEngine) Get(ctx context.Context,
-	scope, key []byte) (value []byte, at engine.ScopePosition, err error) {
+	scope, key []byte) (value []byte, at engine.LSNScopeStatus, err error) {
 	e.count(Get)
 	if g, ok := e.Engine.(engine.Getter); ok {
 		return g.Get(ctx, scope, key)
@@ -119,7 +119,7 @@ func (e *CountingEngine) View(ctx context.Context, fn func(engine.Reader) error)
 // Update runs fn as one transaction of the other engine in scopes, and counts the round trips of its
 // beginning, its reads and its commit.
 func (e *CountingEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) ([]engine.ScopePosition, error) {
+	ahead ...[]byte) ([]engine.LSNScopeStatus, error) {
 	at, err := e.Engine.Update(ctx, scopes, func(t engine.Txn) error {
 		e.count(Begin)
 		if err := e.countNew(t, scopes); err != nil {
@@ -132,7 +132,7 @@ func (e *CountingEngine) Update(ctx context.Context, scopes [][]byte, fn func(en
 		for _, scope := range scopes {
 			r.placed[string(scope)] = true
 		}
-		return fn(&countingTxn{countingReader: r, TxnControl: t, to: t})
+		return fn(&countingTxn{countingReader: r, TxnLSNAndCommitControl: t, to: t})
 	}, ahead...)
 	if err == nil {
 		e.count(Commit)
@@ -216,7 +216,7 @@ func (r *countingReader) Prefetch(keys [][]byte) {
 }
 
 // Positions returns the position of each scope: see engine.Reader.
-func (r *countingReader) Positions(scopes [][]byte) ([]engine.ScopePosition, error) {
+func (r *countingReader) Positions(scopes [][]byte) ([]engine.LSNScopeStatus, error) {
 	if slices.ContainsFunc(scopes, func(s []byte) bool { return !r.placed[string(s)] }) {
 		r.e.count(Position)
 	}
@@ -243,7 +243,7 @@ type txnWriteMethods interface {
 // countingTxn is the transaction of an Update. It also records which keys it has written.
 type countingTxn struct {
 	*countingReader
-	engine.TxnControl
+	engine.TxnLSNAndCommitControl
 	to txnWriteMethods
 }
 

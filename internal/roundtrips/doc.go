@@ -9,7 +9,7 @@
 //     the keys that it reads ahead, are returned by its beginning and its commit.
 //   - Keys that a View or an Update has read or written are cached: reading one again is free, because the
 //     state is the same.
-//   - A Scan takes one trip for each page of rows (see engine.ScanPaging); the first page is read by the first
+//   - A Scan takes one trip for each page of rows (see engine.ScanPageSizer); the first page is read by the first
 //     call of Next. A Skip takes one trip. A SeekGE takes one trip, unless its row is in the page, or its
 //     key exists and was read ahead.
 //   - The engine counts as shared by several servers. The first use of a scope takes one more trip.

@@ -19,7 +19,7 @@ type countingIterator struct {
 	batch  []keyValue // the rows of the last batch
 	at     int        // position of the current row, from 1; 0: before the first
 	ended  bool       // nothing follows the batch
-	paging engine.ScanPaging
+	paging engine.ScanPageSizer
 	closed bool
 }
 

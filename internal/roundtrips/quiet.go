@@ -18,25 +18,25 @@ func Counted(ctx context.Context) context.Context {
 	return context.WithValue(ctx, countedOperationContextKey{}, true)
 }
 
-// BackgroundLock is a lock between an operation whose round trips are being counted and the calls of
-// background work: they never run at the same time. It is safe for concurrent use.
-type BackgroundLock struct {
+// BackgroundWorkExclusionLock is a lock between an operation whose round trips are being counted and the
+// calls of background work: they never run at the same time. It is safe for concurrent use.
+type BackgroundWorkExclusionLock struct {
 	mu      sync.Mutex
 	changed *sync.Cond
 	running int  // calls of background work
 	taken   bool // an operation is being counted
 }
 
-// NewCountingLock returns a BackgroundLock that no operation has taken.
-func NewCountingLock() *BackgroundLock {
-	u := &BackgroundLock{}
+// NewCountingLock returns a BackgroundWorkExclusionLock that no operation has taken.
+func NewCountingLock() *BackgroundWorkExclusionLock {
+	u := &BackgroundWorkExclusionLock{}
 	u.changed = sync.NewCond(&u.mu)
 	return u
 }
 
 // Take begins a counted operation: it waits until the running calls of background work have ended, and
 // makes new ones wait until Give.
-func (u *BackgroundLock) Take() {
+func (u *BackgroundWorkExclusionLock) Take() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for u.running > 0 {
@@ -46,7 +46,7 @@ func (u *BackgroundLock) Take() {
 }
 
 // Give ends the counted operation that began with Take: calls of background work continue.
-func (u *BackgroundLock) Give() {
+func (u *BackgroundWorkExclusionLock) Give() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.taken = false
@@ -55,7 +55,7 @@ func (u *BackgroundLock) Give() {
 
 // call runs fn. Unless ctx belongs to a counted operation (see Counted), it first waits until no operation is
 // being counted.
-func (u *BackgroundLock) call(ctx context.Context, fn func() error) error {
+func (u *BackgroundWorkExclusionLock) call(ctx context.Context, fn func() error) error {
 	if ctx.Value(countedOperationContextKey{}) == nil {
 		u.mu.Lock()
 		for u.taken {
@@ -78,11 +78,11 @@ func (u *BackgroundLock) call(ctx context.Context, fn func() error) error {
 type BackgroundPausingEngine struct {
 	engine.Engine
 	getter engine.Getter
-	turn   *BackgroundLock
+	turn   *BackgroundWorkExclusionLock
 }
 
 // Quiet returns an engine whose background calls wait while an operation holds turn.
-func Quiet(e sharedengine.EngineWithGetter, turn *BackgroundLock) *BackgroundPausingEngine {
+func Quiet(e sharedengine.EngineWithGetter, turn *BackgroundWorkExclusionLock) *BackgroundPausingEngine {
 	return &BackgroundPausingEngine{e, e, turn}
 }
 
@@ -101,7 +101,7 @@ func (e *BackgroundPausingEngine) View(ctx context.Context, fn func(engine.Reade
 // Update calls Update of the engine. A call of background work first waits for the end of an operation that
 // is being counted.
 func (e *BackgroundPausingEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) (at []engine.ScopePosition, err error) {
+	ahead ...[]byte) (at []engine.LSNScopeStatus, err error) {
 	err = e.turn.call(ctx, func() error {
 		at, err = e.Engine.Update(ctx, scopes, fn, ahead...)
 		return err
@@ -112,7 +112,7 @@ func (e *BackgroundPausingEngine) Update(ctx context.Context, scopes [][]byte, f
 // Get passes the call on to the wrapped engine. If it comes from background work, it is held back until the
 // operation whose round trips are being counted has ended.
 func (e *BackgroundPausingEngine) Get(ctx context.Context, scope, key []byte) (v []byte,
-	at engine.ScopePosition,
+	at engine.LSNScopeStatus,
 	err error) {
 	err = e.turn.call(ctx, func() error {
 		v, at, err = e.getter.Get(ctx, scope, key)
@@ -125,7 +125,7 @@ func (e *BackgroundPausingEngine) Get(ctx context.Context, scope, key []byte) (v
 // counts the round trips of an operation, over a database with a clock and notifications.
 type BackgroundPausingDatabaseEngine struct {
 	BackgroundPausingEngine
-	engine.ClockReporter
+	engine.DatabaseTimeReporter
 	notifier engine.CommitNotifier
 }
 
@@ -145,12 +145,13 @@ func (e *BackgroundPausingDatabaseEngine) Listen(ctx context.Context, fn func([]
 // EngineWithClockAndNotifier is an engine over a database with a clock and notifications.
 type EngineWithClockAndNotifier interface {
 	sharedengine.EngineWithGetter
-	engine.ClockReporter
+	engine.DatabaseTimeReporter
 	engine.CommitNotifier
 }
 
 // QuietOf returns a database that behaves like e, except that calls of background work wait while an
 // operation whose round trips are counted is running: the operation holds turn.
-func QuietOf(e EngineWithClockAndNotifier, turn *BackgroundLock) *BackgroundPausingDatabaseEngine {
+func QuietOf(e EngineWithClockAndNotifier,
+	turn *BackgroundWorkExclusionLock) *BackgroundPausingDatabaseEngine {
 	return &BackgroundPausingDatabaseEngine{BackgroundPausingEngine{e, e, turn}, e, e}
 }

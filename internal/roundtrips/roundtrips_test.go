@@ -14,9 +14,9 @@ import (
 // TestConformance runs the conformance tests of engines (package enginetest) on a CountingEngine over
 // Pebble in memory.
 func TestConformance(t *testing.T) {
-	enginetest.Run(t, func(t *testing.T) enginetest.Storage {
+	enginetest.Run(t, func(t *testing.T) enginetest.ReopenableStorage {
 		fs := vfs.NewMem()
-		return enginetest.Storage{Open: func(t *testing.T) engine.Engine {
+		return enginetest.ReopenableStorage{Open: func(t *testing.T) engine.Engine {
 			e, err := pebble.Open(t.Context(), pebble.Options{Memory: true, FS: fs, Strict: true})
 			if err != nil {
 				t.Fatal(err)

@@ -18,15 +18,15 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// emptyHost is a Host without documents.
-type emptyHost struct{}
+// hostWithoutDocuments is a Host without documents.
+type hostWithoutDocuments struct{}
 
-func (emptyHost) Links() (self, alt string) { return "dbs/a/colls/b/", "dbs/d/colls/c" }
-func (emptyHost) Do(context.Context, Operation) (OperationResult, error) {
+func (hostWithoutDocuments) Links() (self, alt string) { return "dbs/a/colls/b/", "dbs/d/colls/c" }
+func (hostWithoutDocuments) Do(context.Context, Operation) (OperationResult, error) {
 	return OperationResult{Status: 404}, nil
 }
-func (emptyHost) Full() bool                    { return false }
-func (emptyHost) Quota() (limits, usage string) { return "limits;", "usage;" }
+func (hostWithoutDocuments) Full() bool                    { return false }
+func (hostWithoutDocuments) Quota() (limits, usage string) { return "limits;", "usage;" }
 
 func BenchmarkProcedure(b *testing.B) {
 	var p ScriptCache
@@ -36,7 +36,7 @@ func BenchmarkProcedure(b *testing.B) {
 			b.Fatal(err)
 		}
 		if _, err := r.Run(ProcedureOrTriggerCall{ID: "p",
-			Source: "function () { getContext().getResponse().setBody(1); }"}, emptyHost{}); err != nil {
+			Source: "function () { getContext().getResponse().setBody(1); }"}, hostWithoutDocuments{}); err != nil {
 			b.Fatal(err)
 		}
 		r.Close()

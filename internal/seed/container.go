@@ -17,7 +17,7 @@ type desiredContainer struct {
 	definition *tree.Value // the members of the container's definition that the seed sets
 	throughput Throughput
 	ranges     int // number of ranges of a new container; 0: it depends on the throughput
-	settings   *Settings
+	settings   *MayflyContainerSettings
 	scripts    []desiredResource
 	documents  []desiredDocument
 	lists      []string                     // files with one document per line, if documents are not read
@@ -47,7 +47,8 @@ func (c *Container) DecodeTree(v *tree.Value) error { return decodeContainer(v, 
 
 // container adds a container to the database d, and returns it. in is the container as the file defines
 // it; dir is the folder of that file.
-func (r *reader) container(d *desiredDatabase, dir string, in *Container) (c *desiredContainer, err error) {
+func (r *filesReader) container(d *desiredDatabase, dir string, in *Container) (c *desiredContainer,
+	err error) {
 	c = &desiredContainer{place: in.Self.Place, throughput: in.Throughput, ranges: in.Ranges,
 		settings: in.Settings,
 		seen:     map[string]tree.FilePosition{}}
@@ -102,7 +103,7 @@ func parseSpec(v *tree.Value) (definition.ContainerSpec, error) {
 
 // again merges a container that is defined in several files. It fails if the partition key is not the same
 // in all of them.
-func (r *reader) again(d *desiredDatabase, c *desiredContainer) error {
+func (r *filesReader) again(d *desiredDatabase, c *desiredContainer) error {
 	name := d.id + "/" + c.spec.ID
 	first := r.seed.known[name]
 	if first == nil {

@@ -129,15 +129,15 @@ type PreviousImagePolicy struct {
 // PreviousImageFeatures says which features of Cosmos DB are given the previous version of a changed document
 // of the container; one of them is the change feed with all versions and deletes.
 type PreviousImageFeatures struct {
-	AllVersions    *PreviousImageFeature `json:"allVersionsAndDeletes,omitempty"`
-	SecondaryIndex *PreviousImageFeature `json:"globalSecondaryIndex,omitempty"`
-	Copy           *PreviousImageFeature `json:"containerCopy,omitempty"`
-	Embeddings     *PreviousImageFeature `json:"embeddingGeneratorService,omitempty"`
+	AllVersions    *PreviousImageFeatureSetting `json:"allVersionsAndDeletes,omitempty"`
+	SecondaryIndex *PreviousImageFeatureSetting `json:"globalSecondaryIndex,omitempty"`
+	Copy           *PreviousImageFeatureSetting `json:"containerCopy,omitempty"`
+	Embeddings     *PreviousImageFeatureSetting `json:"embeddingGeneratorService,omitempty"`
 }
 
-// PreviousImageFeature says for which changes (replaces, deletes) one feature of Cosmos DB gets the previous
-// version of a document.
-type PreviousImageFeature struct {
+// PreviousImageFeatureSetting says for which changes (replaces, deletes) one feature of Cosmos DB gets the
+// previous version of a document.
+type PreviousImageFeatureSetting struct {
 	Mode  *int64   `json:"mode,omitempty" minimum:"0" maximum:"3" description:"0: none; 1: replaces; 2: deletes; 3: both."`
 	Paths []string `json:"includedPaths,omitempty" description:"Stored for clients; has no effect."`
 }

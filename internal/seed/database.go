@@ -35,7 +35,7 @@ type desiredResource struct {
 }
 
 // database adds a database to the seed, and returns it. dir is the folder of its file.
-func (r *reader) database(dir string, in *Database) (*desiredDatabase, error) {
+func (r *filesReader) database(dir string, in *Database) (*desiredDatabase, error) {
 	d := &desiredDatabase{place: in.Self.Place, id: in.ID, throughput: in.Throughput}
 	if err := definition.ValidateID("database", d.id); err != nil {
 		return nil, d.place.Wrap("", err)
@@ -127,7 +127,7 @@ func newResource(self *tree.Value, kind store.ResourceKind, id string,
 }
 
 // scriptsOf returns the scripts of a container. dir is the folder of its file.
-func (r *reader) scriptsOf(dir string, in *Container) (list []desiredResource, err error) {
+func (r *filesReader) scriptsOf(dir string, in *Container) (list []desiredResource, err error) {
 	for kind, scripts := range [...][]Script{in.Procedures, in.Functions} {
 		of := [...]store.ResourceKind{store.KindStoredProcedure, store.KindFunction}[kind]
 		for i := range scripts {
@@ -160,7 +160,7 @@ func (r *reader) scriptsOf(dir string, in *Container) (list []desiredResource, e
 }
 
 // script returns a script. Its text is in the definition or in a file.
-func (r *reader) script(dir string, kind store.ResourceKind, self *tree.Value, id, text, file string,
+func (r *filesReader) script(dir string, kind store.ResourceKind, self *tree.Value, id, text, file string,
 	more map[string]any) (desiredResource, error) {
 	if (text == "") == (file == "") {
 		return desiredResource{}, self.Place.Fail("the %s '%s' must have either a 'body' or a 'file'",

@@ -261,7 +261,7 @@ topics: [{name: t, subscriptions: [{name: s, rules: [{name: r, sql: a = 1}]}]}]
 	} {
 		s := text(t, strings.Replace(before, c.old, c.new, 1)+"# new\n")
 		r, err := s.Apply(t.Context(), ApplyTarget{DB: w.db, Queues: w.queues, Keep: true})
-		var placed *tree.Error
+		var placed *tree.ErrorAtFilePosition
 		var differences *DifferencesError
 		if !errors.As(err, &differences) || !errors.As(err, &placed) || r != (ApplyReport{}) ||
 			!strings.HasPrefix(err.Error(), "s.yaml:"+c.want) {

@@ -8,7 +8,7 @@ import (
 )
 
 // DifferencesError is the error for a seed that is refused because existing definitions differ from it. Each
-// element of List is a *tree.Error.
+// element of List is a *tree.ErrorAtFilePosition.
 type DifferencesError struct{ List []error }
 
 // maxListed is the maximum number of differences in the text of an error.
@@ -32,8 +32,8 @@ func (d *DifferencesError) Error() string {
 func (d *DifferencesError) Unwrap() []error { return d.List }
 
 // Check returns the error with which Apply would refuse the seed if ApplyTarget.Keep is set: a
-// *DifferencesError or a *tree.Error. It returns nil if there is none. Nothing is written. Errors that only
-// occur during writing are not found.
+// *DifferencesError or a *tree.ErrorAtFilePosition. It returns nil if there is none. Nothing is written.
+// Errors that only occur during writing are not found.
 func (s *Seed) Check(ctx context.Context, to ApplyTarget) error {
 	if to.Queues == nil && s.HasEntities() {
 		return ErrNoQueues

@@ -36,5 +36,5 @@
 // exceeded. The caller can find them beforehand with DryRun, or let Apply restore the previous state: see
 // ApplyTarget.Undo.
 //
-// Every error in a file is a *tree.Error, with file, line and column.
+// Every error in a file is a *tree.ErrorAtFilePosition, with file, line and column.
 package seed

@@ -9,7 +9,7 @@ import (
 
 // entities adds the queues and topics of a file. Each is converted to the form of the Service Bus emulator's
 // Config.json, keeping the positions in the file, so that only one parser for entities is needed.
-func (r *reader) entities(f *SeedFile) error {
+func (r *filesReader) entities(f *SeedFile) error {
 	namespace := newObjectBuilder(tree.FilePosition{})
 	for i := range f.Queues {
 		e, err := emulatorEntity(f.Queues[i].Self)

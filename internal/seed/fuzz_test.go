@@ -9,8 +9,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/tree"
 )
 
-// FuzzOpen checks that OpenFS accepts a file with random text, or fails with a *tree.Error, which has the
-// position in the file.
+// FuzzOpen checks that OpenFS accepts a file with random text, or fails with a *tree.ErrorAtFilePosition,
+// which has the position in the file.
 func FuzzOpen(f *testing.F) {
 	for _, name := range []string{"one.yaml", "entities.yaml", "Config.json"} {
 		data, err := os.ReadFile("testdata/shop/" + name)
@@ -29,7 +29,7 @@ func FuzzOpen(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		_, err := OpenFS(fstest.MapFS{"s.yaml": &fstest.MapFile{Data: []byte(text)}}, ".")
-		var placed *tree.Error
+		var placed *tree.ErrorAtFilePosition
 		if err != nil && !errors.As(err, &placed) {
 			t.Error(err)
 		}

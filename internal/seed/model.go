@@ -43,12 +43,12 @@ type Container struct {
 
 	Ranges int `json:"ranges,omitempty" minimum:"1" description:"Number of partition key ranges at creation."`
 
-	Settings   *Settings  `json:"settings,omitempty" description:"Mayfly's own settings."`
-	Procedures []Script   `json:"storedProcedures,omitempty"`
-	Triggers   []Trigger  `json:"triggers,omitempty"`
-	Functions  []Script   `json:"userDefinedFunctions,omitempty"`
-	Documents  []AnyValue `json:"documents,omitempty" description:"Documents to create. A member _mayfly: {age: 29d} sets the age."`
-	Schema     string     `json:"$schema,omitempty" description:"URL or path of the schema, for editors."`
+	Settings   *MayflyContainerSettings `json:"settings,omitempty" description:"Mayfly's own settings."`
+	Procedures []Script                 `json:"storedProcedures,omitempty"`
+	Triggers   []Trigger                `json:"triggers,omitempty"`
+	Functions  []Script                 `json:"userDefinedFunctions,omitempty"`
+	Documents  []AnyValue               `json:"documents,omitempty" description:"Documents to create. A member _mayfly: {age: 29d} sets the age."`
+	Schema     string                   `json:"$schema,omitempty" description:"URL or path of the schema, for editors."`
 }
 
 // own reports whether a member of a container is one that Mayfly adds to Cosmos DB's definition.
@@ -61,14 +61,14 @@ func own(member string) bool {
 	return false
 }
 
-// Settings holds Mayfly's own settings of a container. null resets a setting to its default.
-type Settings struct {
-	Self             *tree.Value           `json:"-" tree:"self"`
-	OnExpire         *store.OnExpire       `json:"onExpire,omitempty"`
-	TTLCeiling       bool                  `json:"ttlCeiling,omitempty"`
-	AutoDeleteOnIdle int                   `json:"autoDeleteOnIdle,omitempty" description:"Seconds of disuse until deletion; 0: never."`
-	ExpiryEvents     *store.ExpiryEvents   `json:"expiryEvents,omitempty"`
-	Reaper           *store.ReaperSettings `json:"reaper,omitempty"`
+// MayflyContainerSettings holds Mayfly's own settings of a container. null resets a setting to its default.
+type MayflyContainerSettings struct {
+	Self             *tree.Value                `json:"-" tree:"self"`
+	OnExpire         *store.OnExpireSettings    `json:"onExpire,omitempty"`
+	TTLCeiling       bool                       `json:"ttlCeiling,omitempty"`
+	AutoDeleteOnIdle int                        `json:"autoDeleteOnIdle,omitempty" description:"Seconds of disuse until deletion; 0: never."`
+	ExpiryEvents     *store.ExpiryEventSettings `json:"expiryEvents,omitempty"`
+	Reaper           *store.ReaperSettings      `json:"reaper,omitempty"`
 
 	ChangesTo string `json:"changesTo,omitempty" description:"Path of a queue or topic for the change feed."`
 
@@ -128,7 +128,7 @@ type Permission struct {
 type Queue struct {
 	Self *tree.Value `json:"-" tree:"self"`
 	Name string      `json:"name" required:"true"`
-	ReceiverSettings
+	QueueOrSubscriptionSettings
 	SenderSettings
 }
 
@@ -144,16 +144,16 @@ type Topic struct {
 
 // Subscription is a subscription of a topic, as a seed file defines it.
 type Subscription struct {
-	Self  *tree.Value `json:"-" tree:"self"`
-	Name  string      `json:"name" required:"true"`
-	Rules []Rule      `json:"rules,omitempty" description:"Default: a rule that selects all messages."`
-	ReceiverSettings
+	Self  *tree.Value        `json:"-" tree:"self"`
+	Name  string             `json:"name" required:"true"`
+	Rules []SubscriptionRule `json:"rules,omitempty" description:"Default: a rule that selects all messages."`
+	QueueOrSubscriptionSettings
 	DeadLetterOnFilterErrors bool `json:"deadLetteringOnFilterEvaluationExceptions,omitempty"`
 	CommonEntitySettings
 }
 
-// ReceiverSettings has the members common to queues and subscriptions.
-type ReceiverSettings struct {
+// QueueOrSubscriptionSettings has the members common to queues and subscriptions.
+type QueueOrSubscriptionSettings struct {
 	LockDuration           DurationValue `json:"lockDuration,omitempty"`
 	MaxDeliveryCount       int32         `json:"maxDeliveryCount,omitempty"`
 	RequiresSession        bool          `json:"requiresSession,omitempty"`
@@ -186,9 +186,9 @@ type CommonEntitySettings struct {
 	UserMetadata     string        `json:"userMetadata,omitempty"`
 }
 
-// Rule is a rule of a subscription. It has a filter (SQL, correlation, or one that matches all messages or
-// none) and may have an action.
-type Rule struct {
+// SubscriptionRule is a rule of a subscription. It has a filter (SQL, correlation, or one that matches all
+// messages or none) and may have an action.
+type SubscriptionRule struct {
 	Self *tree.Value `json:"-" tree:"self"`
 	Name string      `json:"name" required:"true"`
 	SQL  *string     `json:"sql,omitempty" description:"SQL filter, such as region = 'eu'."`

@@ -66,7 +66,7 @@ func (p *seedApplier) change(at tree.FilePosition, format string, args ...any) b
 	return true
 }
 
-// Apply brings the target to the state of the seed. An error in a file is a *tree.Error.
+// Apply brings the target to the state of the seed. An error in a file is a *tree.ErrorAtFilePosition.
 func (s *Seed) Apply(ctx context.Context, to ApplyTarget) (ApplyReport, error) {
 	if to.Log == nil {
 		to.Log = slog.New(slog.DiscardHandler)
@@ -136,7 +136,7 @@ func (p *seedApplier) compare(ctx context.Context, s *Seed) error {
 	return nil
 }
 
-func (p *seedApplier) checkWebhooks(ctx context.Context, s *Settings) error {
+func (p *seedApplier) checkWebhooks(ctx context.Context, s *MayflyContainerSettings) error {
 	if s == nil || s.ExpiryEvents == nil || p.CheckWebhook == nil {
 		return nil
 	}

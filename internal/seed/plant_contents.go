@@ -107,7 +107,7 @@ func (p *seedApplier) settings(ctx context.Context, d *desiredDatabase, in *stor
 
 // overlay copies to the settings in to those settings that the seed contains, and leaves the others
 // unchanged.
-func (s *Settings) overlay(to *store.ContainerSettings) {
+func (s *MayflyContainerSettings) overlay(to *store.ContainerSettings) {
 	for _, m := range s.Self.Members {
 		switch m.Name {
 		case "onExpire":

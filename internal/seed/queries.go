@@ -23,7 +23,7 @@ type SavedQueryParameter struct {
 }
 
 // takeQueries converts the queries to values of package store. It fails if one is invalid.
-func (s *Settings) takeQueries() error {
+func (s *MayflyContainerSettings) takeQueries() error {
 	if s == nil {
 		return nil
 	}
@@ -54,7 +54,7 @@ func (q *SavedQuery) value() definition.SavedQuery {
 
 // overlayQueries adds the saved queries of the seed to the settings to. If none is set, it first removes all
 // queries that the settings have.
-func (s *Settings) overlayQueries(none bool, to *store.ContainerSettings) {
+func (s *MayflyContainerSettings) overlayQueries(none bool, to *store.ContainerSettings) {
 	if none {
 		to.Queries = nil
 	}

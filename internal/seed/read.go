@@ -56,7 +56,7 @@ func OpenFS(files fs.FS, name string) (*Seed, error) { return open(files, name, 
 
 // open reads a file or a folder, without documents if apart is set. Names in errors have the prefix root.
 func open(files fs.FS, name, root string, apart bool) (*Seed, error) {
-	r := &reader{files: files, root: root, seed: &Seed{definitionsOnly: apart,
+	r := &filesReader{files: files, root: root, seed: &Seed{definitionsOnly: apart,
 		known: map[string]*desiredContainer{}, files: map[string]string{}}}
 	info, err := fs.Stat(files, name)
 	switch {
@@ -70,18 +70,20 @@ func open(files fs.FS, name, root string, apart bool) (*Seed, error) {
 	return r.seed, err
 }
 
-// reader reads the files of a seed.
-type reader struct {
+// filesReader reads the files of a seed.
+type filesReader struct {
 	files fs.FS
 	root  string
 	seed  *Seed
 }
 
 // shown returns the name of a file as errors contain it.
-func (r *reader) shown(name string) string { return filepath.Join(r.root, filepath.FromSlash(name)) }
+func (r *filesReader) shown(name string) string {
+	return filepath.Join(r.root, filepath.FromSlash(name))
+}
 
 // wrong returns an error that concerns a file as a whole.
-func (r *reader) wrong(name string, err error) error {
+func (r *filesReader) wrong(name string, err error) error {
 	var of *fs.PathError
 	if errors.As(err, &of) {
 		err = of.Err
@@ -89,12 +91,12 @@ func (r *reader) wrong(name string, err error) error {
 	return tree.FilePosition{File: r.shown(name)}.Wrap("", err)
 }
 
-func (r *reader) fail(name, format string, args ...any) error {
+func (r *filesReader) fail(name, format string, args ...any) error {
 	return tree.FilePosition{File: r.shown(name)}.Fail(format, args...)
 }
 
 // definition reads a file with definitions. OpenDefinitions also keeps the text, for Seed.Files.
-func (r *reader) definition(name string) ([]byte, error) {
+func (r *filesReader) definition(name string) ([]byte, error) {
 	data, err := fs.ReadFile(r.files, name)
 	if err != nil {
 		return nil, r.wrong(name, err)
@@ -106,7 +108,7 @@ func (r *reader) definition(name string) ([]byte, error) {
 }
 
 // parse parses a file that contains a single value.
-func (r *reader) parse(name string) (*tree.Value, error) {
+func (r *filesReader) parse(name string) (*tree.Value, error) {
 	data, err := r.definition(name)
 	if err != nil {
 		return nil, err
@@ -115,7 +117,7 @@ func (r *reader) parse(name string) (*tree.Value, error) {
 }
 
 // list returns the files and folders in a folder, sorted by name, without those that begin with a dot.
-func (r *reader) list(name string) (files, folders []string, err error) {
+func (r *filesReader) list(name string) (files, folders []string, err error) {
 	entries, err := fs.ReadDir(r.files, name)
 	if err != nil {
 		return nil, nil, r.wrong(name, err)
@@ -144,7 +146,7 @@ func isLines(name string) bool {
 }
 
 // named returns the JSON or YAML file called name plus an extension, or "". Several are an error.
-func (r *reader) named(dir string, files []string, name string) (found string, err error) {
+func (r *filesReader) named(dir string, files []string, name string) (found string, err error) {
 	for _, f := range files {
 		if !isValue(f) || strings.TrimSuffix(f, path.Ext(f)) != name {
 			continue
@@ -158,7 +160,7 @@ func (r *reader) named(dir string, files []string, name string) (found string, e
 }
 
 // folder reads the folder of a seed: files with any contents, and a folder for each database.
-func (r *reader) folder(dir string) error {
+func (r *filesReader) folder(dir string) error {
 	files, folders, err := r.list(dir)
 	if err != nil {
 		return err
@@ -186,7 +188,7 @@ func (r *reader) folder(dir string) error {
 }
 
 // file reads a file that may define databases, containers, queues and topics.
-func (r *reader) file(name string) error {
+func (r *filesReader) file(name string) error {
 	v, err := r.parse(name)
 	if err != nil {
 		return err
@@ -223,7 +225,7 @@ func (r *reader) file(name string) error {
 }
 
 // backup reads whether the account has continuous backup. If several files set it, they must agree.
-func (r *reader) backup(f *SeedFile) error {
+func (r *filesReader) backup(f *SeedFile) error {
 	if f.ContinuousBackup == nil {
 		return nil
 	}
@@ -237,7 +239,7 @@ func (r *reader) backup(f *SeedFile) error {
 
 // databaseFolder reads the folder of a database: db.yaml, and a folder for each container. A folder with
 // neither a definition nor documents is not that of a container; it may contain scripts.
-func (r *reader) databaseFolder(dir, id string) error {
+func (r *filesReader) databaseFolder(dir, id string) error {
 	files, folders, err := r.list(dir)
 	if err != nil {
 		return err
@@ -291,7 +293,7 @@ func (r *reader) databaseFolder(dir, id string) error {
 }
 
 // isContainer reports whether a folder has a container's definition. It fails for documents without one.
-func (r *reader) isContainer(dir string) (bool, error) {
+func (r *filesReader) isContainer(dir string) (bool, error) {
 	files, _, err := r.list(dir)
 	if err != nil {
 		return false, err
@@ -307,7 +309,7 @@ func (r *reader) isContainer(dir string) (bool, error) {
 }
 
 // containerFolder reads the folder of a container: container.yaml, documents, and scripts.
-func (r *reader) containerFolder(d *desiredDatabase, dir, id string) error {
+func (r *filesReader) containerFolder(d *desiredDatabase, dir, id string) error {
 	files, _, err := r.list(dir)
 	if err != nil {
 		return err
@@ -349,7 +351,7 @@ func (r *reader) containerFolder(d *desiredDatabase, dir, id string) error {
 }
 
 // scripts returns the *.js files in a folder of a container's folder. A file's name is the script's id.
-func (r *reader) scripts(dir, folder string, self *tree.Value) (list []Script, err error) {
+func (r *filesReader) scripts(dir, folder string, self *tree.Value) (list []Script, err error) {
 	files, _, err := r.list(path.Join(dir, folder))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -363,7 +365,7 @@ func (r *reader) scripts(dir, folder string, self *tree.Value) (list []Script, e
 }
 
 // documents reads a file of documents: one, a list, several YAML documents, or one per line.
-func (r *reader) documents(c *desiredContainer, name string) error {
+func (r *filesReader) documents(c *desiredContainer, name string) error {
 	if r.seed.definitionsOnly && isLines(name) {
 		c.lists = append(c.lists, r.shown(name))
 		return nil

@@ -273,7 +273,7 @@ func TestApplyIsAtomic(t *testing.T) {
 	for _, lines := range blocks(t, "testdata/refused.txt") {
 		seed, want := strings.Join(lines[:len(lines)-1], "\n"), lines[len(lines)-1][2:]
 		_, err := w.plant(text(t, seed))
-		var placed *tree.Error
+		var placed *tree.ErrorAtFilePosition
 		if !errors.As(err, &placed) || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %v, not %s", seed, err, want)
 		}
@@ -305,7 +305,7 @@ func TestSeedErrors(t *testing.T) {
 		}
 		files[file] = &fstest.MapFile{Data: []byte(strings.Replace(have, old, new, 1))}
 		_, err := OpenFS(files, ".")
-		var placed *tree.Error
+		var placed *tree.ErrorAtFilePosition
 		if !errors.As(err, &placed) || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %q: %v\nnot %s", file, new, err, want)
 		}

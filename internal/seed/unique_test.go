@@ -31,7 +31,7 @@ databases:
 	w := newTestServer(t)
 	for what, err := range map[string]error{
 		"rehearsed": bad.DryRun(t.Context()), "planted": second(w.plant(bad))} {
-		var at *tree.Error
+		var at *tree.ErrorAtFilePosition
 		if !errors.As(err, &at) || at.FilePosition.Line != 10 {
 			t.Errorf("%s: %v", what, err)
 		}

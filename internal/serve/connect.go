@@ -10,8 +10,8 @@ import (
 
 // connection returns what clients need to connect to the ports of this server. If no key is required, it
 // does not include the configured Service Bus keys.
-func (s *Server) connection() *laboratory.Connection {
-	c := &laboratory.Connection{Ports: ports(s.o.Listeners), Direct: s.o.HTTP.Direct}
+func (s *Server) connection() *laboratory.ConnectionInfo {
+	c := &laboratory.ConnectionInfo{Ports: ports(s.o.Listeners), Direct: s.o.HTTP.Direct}
 	if s.o.ServiceBus != nil {
 		key := access.EmulatorKey()
 		if keys := s.o.ServiceBus.Access.Keys; len(keys) > 0 {
@@ -19,7 +19,7 @@ func (s *Server) connection() *laboratory.Connection {
 				key.Text = ""
 			}
 		}
-		c.ServiceBus = &laboratory.BusConnection{
+		c.ServiceBus = &laboratory.ServiceBusConnectionInfo{
 			Ports:   ports(s.o.ServiceBus.Listeners),
 			KeyName: key.Name,
 			Key:     key.Text,

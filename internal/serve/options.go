@@ -81,9 +81,9 @@ type CertificateOptions struct {
 
 // ServiceBusOptions are the ports and settings of Service Bus.
 type ServiceBusOptions struct {
-	Listeners []net.Listener // closed by the server
-	Config    *config.Config // entities that are created at the start; nil: none
-	Access    access.Options // Open sets Entities
+	Listeners []net.Listener              // closed by the server
+	Config    *config.Config              // entities that are created at the start; nil: none
+	Access    access.TokenVerifierOptions // Open sets Entities
 
 	CrossEntityTransactions bool // allows a transaction over more than one entity
 }

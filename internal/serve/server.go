@@ -30,11 +30,11 @@ type Server struct {
 	o Options
 
 	db              *store.DB
-	queues          *queue.Queues   // nil: there are none
-	bus             *front.Server   // nil: there is none
-	hooks           *hook.Deliverer // nil: there are none
-	http            *httpapi.Server // nil until Open has opened it
-	telemetry       Telemetry       // nil: none is sent
+	queues          *queue.Queues              // nil: there are none
+	bus             *front.MultiProtocolServer // nil: there is none
+	hooks           *hook.Deliverer            // nil: there are none
+	http            *httpapi.Server            // nil until Open has opened it
+	telemetry       Telemetry                  // nil: none is sent
 	faults          *inject.FaultRules
 	requests        *requestlog.Log // nil: there is none
 	tls             *tls.Config     // nil: HTTP alone

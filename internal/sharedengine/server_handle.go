@@ -9,8 +9,8 @@ import (
 
 // Server returns a handle (an Engine value for one of the stores that share the engine) that behaves like the
 // engine of a server which shares a PostgreSQL database with other servers. Unlike the result of Handle, it
-// implements engine.SharedEngine, engine.ClockReporter and engine.CommitNotifier: it reports the time of
-// the database after each call, and the commits of other servers.
+// implements engine.SharedEngine, engine.DatabaseTimeReporter and engine.CommitNotifier: it reports the time
+// of the database after each call, and the commits of other servers.
 //
 // clock is the clock of the database. The server learns its time only from these reports.
 func (s *SharedEngine) Server(clock ttl.Clock) engine.Engine {
@@ -30,7 +30,7 @@ func (s *serverEngineHandle) Shared() bool { return true }
 // Update runs fn as one transaction in scopes, as engine.Engine does, and reports the commit to the other
 // servers.
 func (s *serverEngineHandle) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) ([]engine.ScopePosition, error) {
+	ahead ...[]byte) ([]engine.LSNScopeStatus, error) {
 	at, err := s.ClockReportingEngine.Update(ctx, scopes, fn, ahead...)
 	if err == nil {
 		s.shared.report(scopes)

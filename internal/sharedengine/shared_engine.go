@@ -76,7 +76,7 @@ func (d *engineHandle) View(ctx context.Context, fn func(engine.Reader) error) e
 }
 
 func (d *engineHandle) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) (at []engine.ScopePosition, err error) {
+	ahead ...[]byte) (at []engine.LSNScopeStatus, err error) {
 	err = d.call(func() error {
 		at, err = d.Engine.Update(ctx, scopes, fn, ahead...)
 		return err
@@ -84,7 +84,7 @@ func (d *engineHandle) Update(ctx context.Context, scopes [][]byte, fn func(engi
 	return at, err
 }
 
-func (d *engineHandle) Get(ctx context.Context, scope, key []byte) (v []byte, at engine.ScopePosition,
+func (d *engineHandle) Get(ctx context.Context, scope, key []byte) (v []byte, at engine.LSNScopeStatus,
 	err error) {
 	err = d.call(func() error {
 		v, at, err = d.Getter.Get(ctx, scope, key)

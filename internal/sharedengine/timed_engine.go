@@ -17,7 +17,7 @@ type EngineWithGetter interface {
 }
 
 // ClockReportingEngine is an engine that behaves like a shared database whose clock is set by a test. It
-// implements engine.ClockReporter: it returns the time of that clock with the result of each call. The
+// implements engine.DatabaseTimeReporter: it returns the time of that clock with the result of each call. The
 // Readers and Txns that it passes to callers keep the optional interfaces of the wrapped engine's.
 type ClockReportingEngine struct {
 	EngineWithGetter
@@ -32,8 +32,8 @@ func WithClock(e EngineWithGetter, clock ttl.Clock) *ClockReportingEngine {
 	return &ClockReportingEngine{EngineWithGetter: e, clock: clock}
 }
 
-// Told implements engine.ClockReporter: it returns the latest time of the clock that the result of a call has
-// contained, or the zero time before the first call.
+// Told implements engine.DatabaseTimeReporter: it returns the latest time of the clock that the result of a
+// call has contained, or the zero time before the first call.
 func (e *ClockReportingEngine) Told() time.Time {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -63,7 +63,7 @@ func (e *ClockReportingEngine) View(ctx context.Context, fn func(engine.Reader) 
 // Update runs fn as one transaction in scopes, as engine.Engine does. The positions that it returns
 // contain the time of the clock when fn began.
 func (e *ClockReportingEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) ([]engine.ScopePosition, error) {
+	ahead ...[]byte) ([]engine.LSNScopeStatus, error) {
 	var now int64
 	at, err := e.EngineWithGetter.Update(ctx, scopes, func(t engine.Txn) error {
 		now = e.tell()
@@ -77,7 +77,7 @@ func (e *ClockReportingEngine) Update(ctx context.Context, scopes [][]byte, fn f
 
 // Get returns the newest committed value of a key, as engine.Getter does. The position that it returns
 // contains the time of the clock before the read.
-func (e *ClockReportingEngine) Get(ctx context.Context, scope, key []byte) ([]byte, engine.ScopePosition,
+func (e *ClockReportingEngine) Get(ctx context.Context, scope, key []byte) ([]byte, engine.LSNScopeStatus,
 	error) {
 	now := e.tell()
 	v, at, err := e.EngineWithGetter.Get(ctx, scope, key)
@@ -90,7 +90,7 @@ type clockReportingReader struct {
 	now int64
 }
 
-func (r clockReportingReader) Positions(scopes [][]byte) ([]engine.ScopePosition, error) {
+func (r clockReportingReader) Positions(scopes [][]byte) ([]engine.LSNScopeStatus, error) {
 	return timed(r.Reader, scopes, r.now)
 }
 
@@ -102,7 +102,7 @@ type clockReportingTxn struct {
 	now int64
 }
 
-func (t clockReportingTxn) Positions(scopes [][]byte) ([]engine.ScopePosition, error) {
+func (t clockReportingTxn) Positions(scopes [][]byte) ([]engine.LSNScopeStatus, error) {
 	return timed(t.Txn, scopes, t.now)
 }
 
@@ -110,16 +110,16 @@ func (t clockReportingTxn) Positions(scopes [][]byte) ([]engine.ScopePosition, e
 func (t clockReportingTxn) Prefetch(keys [][]byte) { prefetch(t.Txn, keys) }
 
 // SetFresh sets a key that is probably not stored yet: by the wrapped Txn's SetFresh if it has one
-// (engine.NewKeySetter), otherwise by Set.
+// (engine.LikelyAbsentKeySetter), otherwise by Set.
 func (t clockReportingTxn) SetFresh(key, value []byte) {
-	if f, ok := t.Txn.(engine.NewKeySetter); ok {
+	if f, ok := t.Txn.(engine.LikelyAbsentKeySetter); ok {
 		f.SetFresh(key, value)
 		return
 	}
 	t.Set(key, value)
 }
 
-func timed(r engine.Reader, scopes [][]byte, now int64) ([]engine.ScopePosition, error) {
+func timed(r engine.Reader, scopes [][]byte, now int64) ([]engine.LSNScopeStatus, error) {
 	at, err := r.Positions(scopes)
 	for i := range at {
 		at[i].Now = now

@@ -13,7 +13,7 @@ import (
 // serverCluster is the set of running servers.
 type serverCluster struct {
 	mu      sync.Mutex
-	list    []*server
+	list    []*simulatedMayflyServer
 	started int
 	jobs    sync.WaitGroup // servers that are being opened or closed, and ends of disturbances
 	lives   sync.WaitGroup // goroutines that end with their server
@@ -27,14 +27,14 @@ func (c *serverCluster) next() int {
 	return c.started
 }
 
-func (c *serverCluster) add(s *server) {
+func (c *serverCluster) add(s *simulatedMayflyServer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.list = append(c.list, s)
 }
 
 // any returns a random server, or nil if none is running.
-func (c *serverCluster) any(rng *rand.Rand) *server {
+func (c *serverCluster) any(rng *rand.Rand) *simulatedMayflyServer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.list) == 0 {
@@ -44,7 +44,7 @@ func (c *serverCluster) any(rng *rand.Rand) *server {
 }
 
 // all returns the running servers.
-func (c *serverCluster) all() []*server {
+func (c *serverCluster) all() []*simulatedMayflyServer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.list)
@@ -52,7 +52,7 @@ func (c *serverCluster) all() []*server {
 
 // remove takes a random server from the set of running servers and returns it, for the caller to end it.
 // It returns nil if none is running.
-func (c *serverCluster) remove(rng *rand.Rand) *server {
+func (c *serverCluster) remove(rng *rand.Rand) *simulatedMayflyServer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.list) == 0 {
@@ -82,14 +82,14 @@ func (w *RunningSimulation) grow(ctx context.Context, servers int, rng *rand.Ran
 
 // employ adds a server to the running ones. It also starts a task in which the server competes for a lease
 // that only the simulation uses, to check that two servers never hold it at the same time.
-func (w *RunningSimulation) employ(s *server) {
+func (w *RunningSimulation) employ(s *simulatedMayflyServer) {
 	w.servers.add(s)
 	w.trace("%s runs", s.name)
 	w.servers.lives.Go(func() { w.holdLease(s) })
 }
 
 // end closes a server. If kill is set, it kills the server before.
-func (w *RunningSimulation) end(s *server, kill bool) {
+func (w *RunningSimulation) end(s *simulatedMayflyServer, kill bool) {
 	s.gone.Store(true)
 	close(s.ends)
 	if kill {

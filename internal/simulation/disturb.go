@@ -75,7 +75,7 @@ func (w *RunningSimulation) pause(rng *rand.Rand) {
 	w.later(d, func() { w.setPaused(s, false) })
 }
 
-func (w *RunningSimulation) setPaused(s *server, paused bool) {
+func (w *RunningSimulation) setPaused(s *simulatedMayflyServer, paused bool) {
 	w.servers.mu.Lock()
 	s.paused = paused
 	w.servers.mu.Unlock()
@@ -116,13 +116,13 @@ func (w *RunningSimulation) later(d time.Duration, fn func()) {
 // next LSN (log sequence number) of each scope.
 type leaseHolderAndLSNTracker struct {
 	mu      sync.Mutex
-	working *server           // nil: none
-	issued  map[string]uint64 // the next LSN of each scope
+	working *simulatedMayflyServer // nil: none
+	issued  map[string]uint64      // the next LSN of each scope
 }
 
 // holdLease makes a server request a certain lease of package host until the server ends; only the simulation
 // uses this lease. It checks that two servers that are not paused never hold the lease at the same time.
-func (w *RunningSimulation) holdLease(s *server) {
+func (w *RunningSimulation) holdLease(s *simulatedMayflyServer) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	w.servers.lives.Go(func() {
@@ -140,7 +140,7 @@ func (w *RunningSimulation) holdLease(s *server) {
 	})
 }
 
-func (w *RunningSimulation) takeLease(s *server) {
+func (w *RunningSimulation) takeLease(s *simulatedMayflyServer) {
 	w.servers.mu.Lock()
 	paused := s.paused
 	w.servers.mu.Unlock()

@@ -75,7 +75,7 @@ func (d *documentHistories) init(w *RunningSimulation) {
 }
 
 // create creates the database and the containers of the simulation.
-func (d *documentHistories) create(ctx context.Context, s *server) error {
+func (d *documentHistories) create(ctx context.Context, s *simulatedMayflyServer) error {
 	db, err := s.db.CreateDatabase(ctx, databaseName, definition.Throughput{})
 	for _, name := range containers {
 		more := map[string]string{ownTTL: `,"defaultTtl":-1`, defaultTTL: `,"defaultTtl":20`,
@@ -239,7 +239,7 @@ func (d *documentHistories) put(c *client, doc *documentHistory, how string) {
 	var item store.Item
 	var at store.OperationReceipt
 	what := fmt.Sprintf("%s %v %s", how, doc.docKey, text)
-	err, lost := c.call(what, func(ctx context.Context, s *server) error {
+	err, lost := c.call(what, func(ctx context.Context, s *simulatedMayflyServer) error {
 		con, err := s.container(ctx, doc.container)
 		if err != nil {
 			return err
@@ -323,13 +323,14 @@ func (d *documentHistories) own(doc *documentHistory, rangeID string, lsn uint64
 // delete deletes a document, and records and checks the outcome.
 func (d *documentHistories) delete(c *client, doc *documentHistory) {
 	v := d.begin(doc, documentVersion{absent: true, fixed: true})
-	err, lost := c.call(fmt.Sprintf("delete %v", doc.docKey), func(ctx context.Context, s *server) error {
-		con, err := s.container(ctx, doc.container)
-		if err == nil {
-			_, err = con.Delete(ctx, partitionKey(doc.partition), doc.id, store.WriteOptions{})
-		}
-		return err
-	})
+	err, lost := c.call(fmt.Sprintf("delete %v", doc.docKey),
+		func(ctx context.Context, s *simulatedMayflyServer) error {
+			con, err := s.container(ctx, doc.container)
+			if err == nil {
+				_, err = con.Delete(ctx, partitionKey(doc.partition), doc.id, store.WriteOptions{})
+			}
+			return err
+		})
 	d.end(doc, v, err, lost)
 	if !lost && errors.Is(err, fault.ErrNotFound) {
 		d.mu.Lock()
@@ -344,7 +345,7 @@ func (d *documentHistories) delete(c *client, doc *documentHistory) {
 func (d *documentHistories) split(c *client) {
 	name := containers[c.rng.IntN(len(containers))]
 	n := c.rng.Uint64()
-	_, _ = c.call("split "+name, func(ctx context.Context, s *server) error {
+	_, _ = c.call("split "+name, func(ctx context.Context, s *simulatedMayflyServer) error {
 		con, err := s.container(ctx, name)
 		if err != nil {
 			return err
@@ -358,18 +359,19 @@ func (d *documentHistories) split(c *client) {
 // changePolicy changes the default time to live of a container.
 func (d *documentHistories) changePolicy(c *client) {
 	next := []ttl.Seconds{ttl.Never, 5, 20, 60}[c.rng.IntN(4)]
-	_, _ = c.call(fmt.Sprintf("default ttl %d", next), func(ctx context.Context, s *server) error {
-		con, err := s.container(ctx, defaultTTL)
-		if err != nil {
+	_, _ = c.call(fmt.Sprintf("default ttl %d", next),
+		func(ctx context.Context, s *simulatedMayflyServer) error {
+			con, err := s.container(ctx, defaultTTL)
+			if err != nil {
+				return err
+			}
+			db, err := s.db.Database(databaseName)
+			if err != nil {
+				return err
+			}
+			spec := con.Info().Spec
+			spec.DefaultTTL = next
+			_, err = db.ReplaceContainer(ctx, defaultTTL, spec, store.WriteOptions{})
 			return err
-		}
-		db, err := s.db.Database(databaseName)
-		if err != nil {
-			return err
-		}
-		spec := con.Info().Spec
-		spec.DefaultTTL = next
-		_, err = db.ReplaceContainer(ctx, defaultTTL, spec, store.WriteOptions{})
-		return err
-	})
+		})
 }

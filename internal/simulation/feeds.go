@@ -35,7 +35,7 @@ func (d *documentHistories) followFeed(ctx context.Context, c *client) {
 func (d *documentHistories) readFeed(c *client, f *changeFeedReader) (more bool) {
 	var page store.ChangesPage
 	req := store.ChangesRequest{MaxItems: 1 + c.rng.IntN(10), Start: store.ChangesStart{After: f.position}}
-	err, lost := c.call("feed of "+f.container, func(ctx context.Context, s *server) error {
+	err, lost := c.call("feed of "+f.container, func(ctx context.Context, s *simulatedMayflyServer) error {
 		con, err := s.container(ctx, f.container)
 		if err == nil {
 			page, _, err = con.Changes(ctx, req)

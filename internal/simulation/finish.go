@@ -57,7 +57,7 @@ func (w *RunningSimulation) sleep(d time.Duration) {
 }
 
 // check runs the checks of package store and queue on everything that is stored.
-func (w *RunningSimulation) check(ctx context.Context, s *server) {
+func (w *RunningSimulation) check(ctx context.Context, s *simulatedMayflyServer) {
 	report := func(err error) bool {
 		w.violate("%s finds: %v", s.name, err)
 		return true
@@ -180,7 +180,7 @@ func (m *messageHistories) drain(ctx context.Context) {
 }
 
 // drainFrom receives and completes the available messages of a queue.
-func (m *messageHistories) drainFrom(ctx context.Context, s *server, a entity.Address,
+func (m *messageHistories) drainFrom(ctx context.Context, s *simulatedMayflyServer, a entity.Address,
 	session *queue.SessionRequest) {
 	for {
 		short, cancel := context.WithTimeout(ctx, sessionWait)
@@ -204,7 +204,8 @@ func (m *messageHistories) drainFrom(ctx context.Context, s *server, a entity.Ad
 	}
 }
 
-func (m *messageHistories) drained(ctx context.Context, s *server, a entity.Address, d *queue.Delivery,
+func (m *messageHistories) drained(ctx context.Context, s *simulatedMayflyServer, a entity.Address,
+	d *queue.Delivery,
 	start time.Time) {
 	body, _ := d.Message.Data()
 	m.mu.Lock()
@@ -220,7 +221,7 @@ func (m *messageHistories) drained(ctx context.Context, s *server, a entity.Addr
 		m.w.violate("%s was received, but its send was refused", l.id)
 	}
 	m.mu.Unlock()
-	err := s.queues.Settle(ctx, a, d.Token, queue.Settlement{}, nil)
+	err := s.queues.Settle(ctx, a, d.Token, queue.SettlementRequest{}, nil)
 	if err != nil {
 		m.w.violate("a message cannot be completed at the end: %v", err)
 	}

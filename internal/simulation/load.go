@@ -14,9 +14,9 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// LoadConfig describes a measurement. Its clients create documents; each sends the next one as soon as it
-// has the response.
-type LoadConfig struct {
+// LoadMeasurementConfig describes a measurement. Its clients create documents; each sends the next one as
+// soon as it has the response.
+type LoadMeasurementConfig struct {
 	Seed     uint64
 	Servers  int
 	Ranges   int // of the container
@@ -42,7 +42,7 @@ type LoadMeasurementResult struct {
 
 // Measure runs simulated servers whose clients create documents, as c describes, and returns the throughput
 // and the duration of the creates in simulated time. It must be called in a bubble of testing/synctest.
-func Measure(c LoadConfig) (LoadMeasurementResult, error) {
+func Measure(c LoadMeasurementConfig) (LoadMeasurementResult, error) {
 	m := &loadMeasurementRun{c: c}
 	network := database.NetworkConditions{MinDelay: c.Delay, MaxDelay: c.Delay + c.Delay/50}
 	w := &RunningSimulation{config: Config{Seed: c.Seed, Ranges: c.Ranges}, clock: ttl.SystemClock{}}
@@ -70,7 +70,7 @@ func Measure(c LoadConfig) (LoadMeasurementResult, error) {
 // loadMeasurementRun is one run of a load measurement: it records how long the creates of all clients take,
 // and how many fail.
 type loadMeasurementRun struct {
-	c          LoadConfig
+	c          LoadMeasurementConfig
 	containers []*store.Container
 
 	mu     sync.Mutex
@@ -79,7 +79,7 @@ type loadMeasurementRun struct {
 }
 
 // prepare creates the container and opens it at each server.
-func (m *loadMeasurementRun) prepare(ctx context.Context, servers []*server) error {
+func (m *loadMeasurementRun) prepare(ctx context.Context, servers []*simulatedMayflyServer) error {
 	db, err := servers[0].db.CreateDatabase(ctx, databaseName, definition.Throughput{})
 	if err != nil {
 		return err

@@ -15,7 +15,8 @@ func measure(t *testing.T, servers, ranges int, d time.Duration) (r simulation.L
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		var err error
-		r, err = simulation.Measure(simulation.LoadConfig{Seed: 1, Servers: servers, Ranges: ranges,
+		r, err = simulation.Measure(simulation.LoadMeasurementConfig{Seed: 1, Servers: servers,
+			Ranges:  ranges,
 			Clients: 16, Delay: 250 * time.Microsecond, Duration: d,
 			Load: database.OperationDurations{Commit: 2 * time.Millisecond, Cores: 8,
 				Row: 10 * time.Microsecond}})

@@ -76,7 +76,7 @@ func (m *messageHistories) init(w *RunningSimulation) {
 }
 
 // create creates the queues of the simulation.
-func (m *messageHistories) create(ctx context.Context, s *server) error {
+func (m *messageHistories) create(ctx context.Context, s *simulatedMayflyServer) error {
 	for _, name := range []string{plainQueue, sessionQueue, probeQueue} {
 		p := entity.Defaults(entity.Queue)
 		p.LockDuration, p.MaxDeliveryCount = lockDuration, 1000
@@ -105,7 +105,7 @@ func (m *messageHistories) post(c *client, name string, l *messageHistory) {
 	if !l.due.IsZero() {
 		msg.SetScheduled(l.due.UnixMilli())
 	}
-	err, lost := c.call("send "+l.id, func(ctx context.Context, s *server) error {
+	err, lost := c.call("send "+l.id, func(ctx context.Context, s *simulatedMayflyServer) error {
 		return s.queues.Send(ctx, address(name), []*message.Message{msg}, nil)
 	})
 	m.mu.Lock()
@@ -151,7 +151,7 @@ func (m *messageHistories) receive(ctx context.Context, c *client) {
 		var list []queue.Delivery
 		start := m.w.now()
 		wait := c.rng.IntN(3) == 0
-		err, lost := c.call("receive", func(ctx context.Context, s *server) error {
+		err, lost := c.call("receive", func(ctx context.Context, s *simulatedMayflyServer) error {
 			r, err := s.queues.OpenReceiver(ctx, address(plainQueue), queue.ReceiverOptions{KeepLocks: true})
 			if err != nil {
 				return err
@@ -252,8 +252,8 @@ func (m *messageHistories) settle(c *client, name string, l *messageHistory, h *
 	}
 	m.mu.Unlock()
 	what := fmt.Sprintf("settle %s by %d", l.id, how)
-	err, lost := c.call(what, func(ctx context.Context, s *server) error {
-		return s.queues.Settle(ctx, address(name), h.token, queue.Settlement{Outcome: how}, nil)
+	err, lost := c.call(what, func(ctx context.Context, s *simulatedMayflyServer) error {
+		return s.queues.Settle(ctx, address(name), h.token, queue.SettlementRequest{Outcome: how}, nil)
 	})
 	if lost {
 		return
@@ -285,7 +285,7 @@ func (m *messageHistories) settle(c *client, name string, l *messageHistory, h *
 // renew renews the lock of a received message, and records its new end.
 func (m *messageHistories) renew(c *client, name string, l *messageHistory, h *heldLock) {
 	var until []time.Time
-	err, lost := c.call("renew "+l.id, func(ctx context.Context, s *server) (err error) {
+	err, lost := c.call("renew "+l.id, func(ctx context.Context, s *simulatedMayflyServer) (err error) {
 		until, err = s.queues.RenewLocks(ctx, address(name), []message.UUID{h.token})
 		return err
 	})

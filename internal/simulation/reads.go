@@ -43,13 +43,14 @@ func (d *documentHistories) any(c *client) *documentHistory {
 func (d *documentHistories) get(c *client, doc *documentHistory) {
 	start := d.w.now()
 	var item store.Item
-	err, lost := c.call(fmt.Sprintf("read %v", doc.docKey), func(ctx context.Context, s *server) error {
-		con, err := s.container(ctx, doc.container)
-		if err == nil {
-			item, _, err = con.Read(ctx, partitionKey(doc.partition), doc.id, store.ReadOptions{})
-		}
-		return err
-	})
+	err, lost := c.call(fmt.Sprintf("read %v", doc.docKey),
+		func(ctx context.Context, s *simulatedMayflyServer) error {
+			con, err := s.container(ctx, doc.container)
+			if err == nil {
+				item, _, err = con.Read(ctx, partitionKey(doc.partition), doc.id, store.ReadOptions{})
+			}
+			return err
+		})
 	switch {
 	case lost:
 	case errors.Is(err, fault.ErrNotFound):
@@ -71,25 +72,26 @@ func (d *documentHistories) query(c *client, container, partition string) {
 	start := d.w.now()
 	found := make(map[docKey]int)
 	before := d.keysOf(container, partition)
-	err, lost := c.call("query "+container+" "+partition, func(ctx context.Context, s *server) error {
-		con, err := s.container(ctx, container)
-		if err != nil {
-			return err
-		}
-		req := store.QueryRequest{Text: "SELECT c.id, c.n FROM c WHERE c.n > 0"}
-		req.Scope.Partition = partitionKey(partition)
-		for row, err := range con.Rows(ctx, req) {
+	err, lost := c.call("query "+container+" "+partition,
+		func(ctx context.Context, s *simulatedMayflyServer) error {
+			con, err := s.container(ctx, container)
 			if err != nil {
 				return err
 			}
-			var one storedDocument
-			if err := json.Unmarshal(row, &one); err != nil {
-				return err
+			req := store.QueryRequest{Text: "SELECT c.id, c.n FROM c WHERE c.n > 0"}
+			req.Scope.Partition = partitionKey(partition)
+			for row, err := range con.Rows(ctx, req) {
+				if err != nil {
+					return err
+				}
+				var one storedDocument
+				if err := json.Unmarshal(row, &one); err != nil {
+					return err
+				}
+				found[docKey{container, partition, one.ID}] = one.N
 			}
-			found[docKey{container, partition, one.ID}] = one.N
-		}
-		return nil
-	})
+			return nil
+		})
 	if lost || err != nil {
 		if !lost && fault.ErrorCode(err) == fault.CodeInternal && !unknown(err) {
 			d.w.violate("a query of %s fails with %v", container, err)

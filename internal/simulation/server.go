@@ -13,9 +13,9 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// server is one server of a simulation: the real host, store and queues over an engine on the simulated
-// database.
-type server struct {
+// simulatedMayflyServer is one server of a simulation: the real host, store and queues over an engine on the
+// simulated database.
+type simulatedMayflyServer struct {
 	name   string
 	engine *database.Engine
 	host   *host.Host
@@ -27,8 +27,8 @@ type server struct {
 }
 
 // newServer opens a server. It fails if the database does not respond.
-func (w *RunningSimulation) newServer(ctx context.Context, rng *rand.Rand) (*server, error) {
-	s := &server{name: fmt.Sprintf("server-%d", w.servers.next()), ends: make(chan struct{})}
+func (w *RunningSimulation) newServer(ctx context.Context, rng *rand.Rand) (*simulatedMayflyServer, error) {
+	s := &simulatedMayflyServer{name: fmt.Sprintf("server-%d", w.servers.next()), ends: make(chan struct{})}
 	m := &machineClock{base: w.clock, since: w.clock.Now(), deaf: w.config.DeafTo,
 		offset: time.Duration(rng.Int64N(int64(2*time.Hour))) - time.Hour,
 		rate:   1 + (rng.Float64()-0.5)/2000}
@@ -49,7 +49,7 @@ func (w *RunningSimulation) newServer(ctx context.Context, rng *rand.Rand) (*ser
 
 // container returns a container by its name. If the server does not have the container, it loads the
 // catalog again (CatchUp) and tries once more.
-func (s *server) container(ctx context.Context, name string) (*store.Container, error) {
+func (s *simulatedMayflyServer) container(ctx context.Context, name string) (*store.Container, error) {
 	find := func() (*store.Container, error) {
 		d, err := s.db.Database(databaseName)
 		if err != nil {

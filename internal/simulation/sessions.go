@@ -22,13 +22,13 @@ func (m *messageHistories) sendSessions(ctx context.Context, c *client) {
 // receiveSessions receives the messages of one session after the other until ctx ends.
 func (m *messageHistories) receiveSessions(ctx context.Context, c *client) {
 	for c.think(ctx, 500*time.Millisecond) {
-		_, _ = c.call("receive a session", func(call context.Context, s *server) error {
+		_, _ = c.call("receive a session", func(call context.Context, s *simulatedMayflyServer) error {
 			return m.receiveSession(call, c, s)
 		})
 	}
 }
 
-func (m *messageHistories) receiveSession(ctx context.Context, c *client, s *server) error {
+func (m *messageHistories) receiveSession(ctx context.Context, c *client, s *simulatedMayflyServer) error {
 	short, cancel := context.WithTimeout(ctx, sessionWait)
 	defer cancel()
 	r, err := s.queues.OpenReceiver(short, address(sessionQueue),

@@ -42,7 +42,7 @@ type topicSubscription struct {
 }
 
 // create creates the topic of the simulation.
-func (h *topicHistory) create(ctx context.Context, s *server) error {
+func (h *topicHistory) create(ctx context.Context, s *simulatedMayflyServer) error {
 	_, err := s.queues.Create(ctx, entity.Topic, topicName, entity.Defaults(entity.Topic))
 	return err
 }
@@ -55,10 +55,11 @@ func (h *topicHistory) send(ctx context.Context, c *client) {
 		h.mu.Lock()
 		h.messages = append(h.messages, m)
 		h.mu.Unlock()
-		err, lost := c.call("send to the topic "+m.id, func(ctx context.Context, s *server) error {
-			list := []*message.Message{message.New([]byte(m.id))}
-			return s.queues.Send(ctx, address(topicName), list, nil)
-		})
+		err, lost := c.call("send to the topic "+m.id,
+			func(ctx context.Context, s *simulatedMayflyServer) error {
+				list := []*message.Message{message.New([]byte(m.id))}
+				return s.queues.Send(ctx, address(topicName), list, nil)
+			})
 		h.mu.Lock()
 		switch {
 		case lost:
@@ -81,7 +82,7 @@ func (h *topicHistory) subscribe(ctx context.Context, c *client) {
 	for c.think(ctx, 5*time.Second) && c.made < maxSubscriptions {
 		c.made++
 		sub := &topicSubscription{path: entity.SubscriptionPath(topicName, fmt.Sprintf("s%d", c.made))}
-		err, lost := c.call("create "+sub.path, func(ctx context.Context, s *server) error {
+		err, lost := c.call("create "+sub.path, func(ctx context.Context, s *simulatedMayflyServer) error {
 			_, err := s.queues.Create(ctx, entity.Subscription, sub.path, p)
 			return err
 		})
@@ -99,7 +100,7 @@ func (h *topicHistory) subscribe(ctx context.Context, c *client) {
 }
 
 // check receives all messages of the subscriptions and compares them with what was sent.
-func (h *topicHistory) check(ctx context.Context, s *server) {
+func (h *topicHistory) check(ctx context.Context, s *simulatedMayflyServer) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, sub := range h.subscriptions {
@@ -123,7 +124,8 @@ func (h *topicHistory) check(ctx context.Context, s *server) {
 }
 
 // drain receives all messages of a subscription and counts them by their ids.
-func (h *topicHistory) drain(ctx context.Context, s *server, sub *topicSubscription) map[string]int {
+func (h *topicHistory) drain(ctx context.Context, s *simulatedMayflyServer,
+	sub *topicSubscription) map[string]int {
 	received := make(map[string]int)
 	r, err := s.queues.OpenReceiver(ctx, address(sub.path),
 		queue.ReceiverOptions{Mode: queue.ReceiveAndDelete})

@@ -49,7 +49,7 @@ func (w *RunningSimulation) writeStepLocked(line string) {
 
 // exchanged records a request of a server to the database: the server, the operation, the first key, the
 // number and a hash of all keys, the version of the data, and the error.
-func (w *RunningSimulation) exchanged(x database.Exchange) {
+func (w *RunningSimulation) exchanged(x database.NetworkExchange) {
 	if w.config.Steps == nil {
 		return
 	}
@@ -67,7 +67,7 @@ func (w *RunningSimulation) exchanged(x database.Exchange) {
 }
 
 // commitStep records a commit with the LSNs that it took.
-func (w *RunningSimulation) commitStep(c database.Commit) {
+func (w *RunningSimulation) commitStep(c database.CommitRecord) {
 	for _, l := range c.LSNs {
 		w.step("%s has committed %x from %d to %d", c.Server, l.Scope, l.First, l.Next)
 	}

@@ -163,7 +163,8 @@ const callLimit = 20 * time.Second
 
 // call runs an operation on a random server. lost reports that the client gets no response, because the
 // server has ended before that or no server is running.
-func (c *client) call(what string, fn func(ctx context.Context, s *server) error) (err error, lost bool) {
+func (c *client) call(what string, fn func(ctx context.Context, s *simulatedMayflyServer) error) (err error,
+	lost bool) {
 	s := c.w.servers.any(c.rng)
 	if s == nil {
 		return nil, true
@@ -212,7 +213,7 @@ func (w *RunningSimulation) violate(format string, args ...any) {
 }
 
 // committed checks a commit of the database: no LSN is issued twice.
-func (w *RunningSimulation) committed(c database.Commit) {
+func (w *RunningSimulation) committed(c database.CommitRecord) {
 	w.held.mu.Lock()
 	defer w.held.mu.Unlock()
 	w.commitStep(c)

@@ -112,7 +112,7 @@ func ExportCommand() *cobra.Command {
 			return e.csvToOutput(cmd.Context(), cmd.OutOrStdout())
 		}
 		buffered := bufio.NewWriter(cmd.OutOrStdout())
-		err := e.items(cmd.Context(), buffered, new(exportState), func() error { return nil })
+		err := e.items(cmd.Context(), buffered, new(exportFileProgress), func() error { return nil })
 		return errors.Join(err, buffered.Flush())
 	})
 	return cmd
@@ -217,7 +217,8 @@ func (e *exporter) containers(ctx context.Context) (names []string, err error) {
 
 // items writes the items of the container after the position in state, and advances state. It calls paged
 // after each page.
-func (e *exporter) items(ctx context.Context, out io.Writer, state *exportState, paged func() error) error {
+func (e *exporter) items(ctx context.Context, out io.Writer, state *exportFileProgress,
+	paged func() error) error {
 	var line []byte
 	earlier := state.Items
 	defer func() { e.written = state.Items - earlier }()

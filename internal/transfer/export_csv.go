@@ -190,7 +190,7 @@ func (e *exporter) csvToOutput(ctx context.Context, out io.Writer) (err error) {
 	}
 	defer func() { err = errors.Join(err, spool.Close(), os.Remove(spool.Name())) }()
 	buffered := bufio.NewWriter(spool)
-	err = e.items(ctx, buffered, new(exportState), func() error { return nil })
+	err = e.items(ctx, buffered, new(exportFileProgress), func() error { return nil })
 	if err := errors.Join(err, buffered.Flush()); err != nil {
 		return err
 	}

@@ -21,8 +21,8 @@ import (
 // Only a complete file gets its final name; then the state is removed. So a killed export can be continued:
 // FILE.part is cut to the stored length, and the next page is requested.
 
-// exportState is the stored state of an export to a file.
-type exportState struct {
+// exportFileProgress is the stored state of an export to a file.
+type exportFileProgress struct {
 	Container    string `json:"container"` // the container's identity
 	Format       string `json:"format"`
 	Continuation string `json:"continuation"`
@@ -36,7 +36,7 @@ func stateOf(path string) string { return path + ".state" }
 func nextOf(path string) string  { return path + ".new" } // the CSV file, while it is written from the part
 
 // readState returns the stored state of an export to a file, or the zero state if there is none.
-func readState(path string) (state exportState, err error) {
+func readState(path string) (state exportFileProgress, err error) {
 	text, err := os.ReadFile(stateOf(path))
 	if errors.Is(err, fs.ErrNotExist) {
 		return state, nil
@@ -51,7 +51,7 @@ func readState(path string) (state exportState, err error) {
 }
 
 // Write stores the state atomically.
-func (s exportState) Write(path string) error { return writeNote(stateOf(path), s) }
+func (s exportFileProgress) Write(path string) error { return writeNote(stateOf(path), s) }
 
 // forget removes the state and the part file of an export.
 func forget(path string) error {
@@ -80,7 +80,7 @@ func (u *resumableExportError) Unwrap() error { return u.err }
 // file exports the container to a file, and returns how far the export has come. It also stores that next to
 // the file, so that the export can be continued. After a complete export the caller removes the stored state
 // with forget.
-func (e *exporter) file(ctx context.Context, path string) (state exportState, err error) {
+func (e *exporter) file(ctx context.Context, path string) (state exportFileProgress, err error) {
 	if e.resume {
 		if state, err = readState(path); err != nil {
 			return state, err
@@ -177,7 +177,7 @@ func isAt(f *os.File) bool {
 
 // pages writes the rest of the container to f. It stores the state each time a page is on disk. In a
 // compressed file each page is compressed on its own: gzip and zstd read concatenated streams as one.
-func (e *exporter) pages(ctx context.Context, path string, f *os.File, state *exportState) error {
+func (e *exporter) pages(ctx context.Context, path string, f *os.File, state *exportFileProgress) error {
 	var page bytes.Buffer
 	packer := path
 	if e.format == "csv" { // the part file for CSV has uncompressed lines

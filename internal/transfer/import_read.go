@@ -35,7 +35,7 @@ func (b *badDocumentError) Error() string { return b.why }
 // syntaxError returns the position and the reason of an error of package tree. column is the column, from
 // 1, at which the parsed text begins in its first line.
 func syntaxError(err error, line, column int) (tree.FilePosition, string) {
-	var wrong *tree.Error
+	var wrong *tree.ErrorAtFilePosition
 	if !errors.As(err, &wrong) {
 		return tree.FilePosition{Line: line, Column: column}, err.Error()
 	}

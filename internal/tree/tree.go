@@ -29,7 +29,7 @@ func (p FilePosition) String() string {
 
 // Fail returns an error at the position.
 func (p FilePosition) Fail(format string, args ...any) error {
-	return &Error{FilePosition: p, Reason: fmt.Sprintf(format, args...)}
+	return &ErrorAtFilePosition{FilePosition: p, Reason: fmt.Sprintf(format, args...)}
 }
 
 // Wrap adds the position to an error. path names the part of the value that has the error, and may be empty.
@@ -41,20 +41,20 @@ func (p FilePosition) Wrap(path string, err error) error {
 	if path != "" {
 		reason = path + ": " + reason
 	}
-	return &Error{FilePosition: p, Reason: reason, Err: err}
+	return &ErrorAtFilePosition{FilePosition: p, Reason: reason, Err: err}
 }
 
-// Error is an error in a file, with its position.
-type Error struct {
+// ErrorAtFilePosition is an error in a file, with its position.
+type ErrorAtFilePosition struct {
 	FilePosition
 	Reason string
 	Err    error // the underlying error; nil: none
 }
 
-func (e *Error) Error() string { return e.FilePosition.String() + ": " + e.Reason }
+func (e *ErrorAtFilePosition) Error() string { return e.FilePosition.String() + ": " + e.Reason }
 
 // Unwrap returns the underlying error.
-func (e *Error) Unwrap() error { return e.Err }
+func (e *ErrorAtFilePosition) Unwrap() error { return e.Err }
 
 // JSONValueKind is the type of a JSON value.
 type JSONValueKind uint8

@@ -63,7 +63,7 @@ func TestErrorPositions(t *testing.T) {
 			name = "f.json"
 		}
 		_, err := Parse(name, []byte(text))
-		var e *Error
+		var e *ErrorAtFilePosition
 		if !errors.As(err, &e) || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: %v, not %s", text, err, want)
 		}
@@ -93,17 +93,17 @@ func TestNestedAliasLimit(t *testing.T) {
 	}
 }
 
-type testPart struct {
+type embeddedTestObject struct {
 	Size int `json:"size"`
 }
 
 type testObject struct {
-	testPart
-	Self  *Value     `json:"-" tree:"self"`
-	Name  string     `json:"name" required:"true"`
-	On    *bool      `json:"on"`
-	Parts []testPart `json:"parts"`
-	Any   *Value     `json:"any"`
+	embeddedTestObject
+	Self  *Value               `json:"-" tree:"self"`
+	Name  string               `json:"name" required:"true"`
+	On    *bool                `json:"on"`
+	Parts []embeddedTestObject `json:"parts"`
+	Any   *Value               `json:"any"`
 }
 
 func TestDecode(t *testing.T) {
@@ -171,7 +171,7 @@ func FuzzYAML(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		list, err := ParseYAML("f", []byte(text))
-		var e *Error
+		var e *ErrorAtFilePosition
 		if err != nil && !errors.As(err, &e) {
 			t.Error(err)
 		}

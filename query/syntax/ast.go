@@ -18,11 +18,11 @@ type Node interface {
 	Extent() TextSpan
 }
 
-// Query is a whole query or a subquery. Clauses that the text leaves out are nil.
-type Query struct {
+// QueryTree is a whole query or a subquery. Clauses that the text leaves out are nil.
+type QueryTree struct {
 	TextSpan
-	Select  *Select // nil only in the result of ParseCondition
-	From    []*Source
+	Select  *SelectClause // nil only in the result of ParseCondition
+	From    []*FromSource
 	Where   Expr
 	GroupBy []Expr
 	OrderBy *OrderBy
@@ -30,8 +30,8 @@ type Query struct {
 	Limit   *RowCountOperand
 }
 
-// Select is the SELECT clause. One of Star, Value and Items is set.
-type Select struct {
+// SelectClause is the SELECT clause. One of Star, Value and Items is set.
+type SelectClause struct {
 	TextSpan
 	Distinct bool
 	Top      *RowCountOperand // nil without TOP
@@ -63,15 +63,15 @@ type RowCountOperand struct {
 	Param string        // with its @; empty if Value is set
 }
 
-// Source is one source of the FROM clause. The first one follows FROM, each of the others a JOIN.
-type Source struct {
+// FromSource is one source of the FROM clause. The first one follows FROM, each of the others a JOIN.
+type FromSource struct {
 	TextSpan
 	// Path is an Ident followed by steps, each a MemberExpr, or an IndexExpr with a string or integer: PathOf
 	// splits it. It is nil if Sub is set.
 	Path  Expr
-	Sub   *Query // FROM (SELECT ...)
-	Alias string // empty if there is none
-	In    bool   // Alias IN source: iterates over the elements; Alias is set then
+	Sub   *QueryTree // FROM (SELECT ...)
+	Alias string     // empty if there is none
+	In    bool       // Alias IN source: iterates over the elements; Alias is set then
 }
 
 // OrderBy is the ORDER BY clause: either Items or Rank is set.
@@ -138,14 +138,14 @@ type IndexExpr struct {
 // 1 is (NOT c.x) = 1.
 type Unary struct {
 	TextSpan
-	Op UnaryOp
+	Op UnaryOperator
 	X  Expr
 }
 
 // Binary is an operator with two operands, other than AND, OR and ??.
 type Binary struct {
 	TextSpan
-	Op   BinaryOp
+	Op   BinaryOperator
 	X, Y Expr
 }
 
@@ -221,7 +221,7 @@ type ObjectLiteral struct {
 type Subquery struct {
 	TextSpan
 	Kind  SubqueryKind
-	Query *Query
+	Query *QueryTree
 }
 
 // RewrittenQueryPlaceholder is {name}, a gap in a rewritten query that the client replaces by text before it
@@ -253,47 +253,47 @@ func (*ObjectLiteral) expr()             {}
 func (*Subquery) expr()                  {}
 func (*RewrittenQueryPlaceholder) expr() {}
 
-// UnaryOp is the operator of a Unary.
-type UnaryOp uint8
+// UnaryOperator is the operator of a Unary.
+type UnaryOperator uint8
 
 // The operators with one operand.
 const (
-	Not    UnaryOp = iota // NOT
-	Neg                   // -
-	Plus                  // +
-	BitNot                // ~
+	Not    UnaryOperator = iota // NOT
+	Neg                         // -
+	Plus                        // +
+	BitNot                      // ~
 )
 
 // String returns the operator as it is written.
-func (op UnaryOp) String() string { return [...]string{"NOT", "-", "+", "~"}[op] }
+func (op UnaryOperator) String() string { return [...]string{"NOT", "-", "+", "~"}[op] }
 
-// BinaryOp is the operator of a Binary.
-type BinaryOp uint8
+// BinaryOperator is the operator of a Binary.
+type BinaryOperator uint8
 
 // The operators with two operands.
 const (
-	Eq     BinaryOp = iota // =
-	Ne                     // != or <>
-	Lt                     // <
-	Le                     // <=
-	Gt                     // >
-	Ge                     // >=
-	Shl                    // <<
-	Shr                    // >>
-	UShr                   // >>>, which shifts in zeros
-	Concat                 // ||
-	Add                    // +
-	Sub                    // -
-	BitAnd                 // &
-	BitOr                  // |
-	BitXor                 // ^
-	Mul                    // *
-	Div                    // /
-	Mod                    // %
+	Eq     BinaryOperator = iota // =
+	Ne                           // != or <>
+	Lt                           // <
+	Le                           // <=
+	Gt                           // >
+	Ge                           // >=
+	Shl                          // <<
+	Shr                          // >>
+	UShr                         // >>>, which shifts in zeros
+	Concat                       // ||
+	Add                          // +
+	Sub                          // -
+	BitAnd                       // &
+	BitOr                        // |
+	BitXor                       // ^
+	Mul                          // *
+	Div                          // /
+	Mod                          // %
 )
 
 // String returns the operator as it is written.
-func (op BinaryOp) String() string {
+func (op BinaryOperator) String() string {
 	return [...]string{"=", "!=", "<", "<=", ">", ">=", "<<", ">>", ">>>", "||", "+", "-", "&", "|", "^", "*",
 		"/", "%"}[op]
 }

@@ -65,7 +65,7 @@ func wantError(t *testing.T, id, text string, err error) {
 
 // roundTrip checks that parsing the text that Print writes for q gives the same tree, and that Print
 // writes the same text for that tree.
-func roundTrip(t *testing.T, q *Query) {
+func roundTrip(t *testing.T, q *QueryTree) {
 	t.Helper()
 	text := Print(q)
 	again, err := reparse(text, q.Select == nil)
@@ -81,7 +81,7 @@ func roundTrip(t *testing.T, q *Query) {
 	}
 }
 
-func reparse(text string, condition bool) (*Query, error) {
+func reparse(text string, condition bool) (*QueryTree, error) {
 	if condition {
 		return ParseCondition(text)
 	}

@@ -2,12 +2,12 @@ package syntax
 
 import "strings"
 
-func (p *parser) query() *Query {
+func (p *parser) query() *QueryTree {
 	if !p.enter() {
 		return nil
 	}
 	defer p.leave()
-	q := &Query{TextSpan: TextSpan{Start: p.tok.Start}}
+	q := &QueryTree{TextSpan: TextSpan{Start: p.tok.Start}}
 	q.Select = p.selectClause()
 	if p.accept("FROM") {
 		q.From = p.sources()
@@ -31,10 +31,10 @@ func (p *parser) query() *Query {
 	return q
 }
 
-func (p *parser) selectClause() *Select {
+func (p *parser) selectClause() *SelectClause {
 	start := p.tok.Start
 	p.expect("SELECT")
-	s := &Select{Distinct: p.accept("DISTINCT")}
+	s := &SelectClause{Distinct: p.accept("DISTINCT")}
 	if p.accept("TOP") {
 		s.Top = p.count(isNumber)
 	}
@@ -89,17 +89,17 @@ func (p *parser) count(isCount func(token) bool) *RowCountOperand {
 	return c
 }
 
-func (p *parser) sources() []*Source {
-	list := []*Source{p.source()}
+func (p *parser) sources() []*FromSource {
+	list := []*FromSource{p.source()}
 	for p.accept("JOIN") {
 		list = append(list, p.source())
 	}
 	return list
 }
 
-func (p *parser) source() *Source {
+func (p *parser) source() *FromSource {
 	start := p.tok.Start
-	src := &Source{}
+	src := &FromSource{}
 	if p.is("(") {
 		src.Sub = p.subquery()
 		p.alias(src)
@@ -118,7 +118,7 @@ func (p *parser) source() *Source {
 	return src
 }
 
-func (p *parser) alias(src *Source) {
+func (p *parser) alias(src *FromSource) {
 	if p.accept("AS") || p.tok.kind == word {
 		src.Alias = p.take(word).text
 	}
@@ -147,7 +147,7 @@ func (p *parser) steps(root *Ident) Expr {
 }
 
 // subquery parses a query in parentheses.
-func (p *parser) subquery() *Query {
+func (p *parser) subquery() *QueryTree {
 	p.expect("(")
 	q := p.query()
 	p.expect(")")

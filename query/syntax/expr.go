@@ -26,10 +26,10 @@ const (
 )
 
 // infix maps the binary operators to their levels of precedence and, from comparisonLevel on, to their
-// BinaryOp. The operator NOT is the one before IN, LIKE or BETWEEN.
+// BinaryOperator. The operator NOT is the one before IN, LIKE or BETWEEN.
 var infix = map[string]struct {
 	level int
-	op    BinaryOp
+	op    BinaryOperator
 }{
 	"?": {level: condLevel}, "??": {level: coalesceLevel}, "OR": {level: orLevel}, "AND": {level: andLevel},
 	"NOT": {level: predicateLevel}, "IN": {level: predicateLevel}, "LIKE": {
@@ -45,7 +45,7 @@ var infix = map[string]struct {
 }
 
 // prefix holds the unary operators.
-var prefix = map[string]UnaryOp{"NOT": Not, "-": Neg, "+": Plus, "~": BitNot}
+var prefix = map[string]UnaryOperator{"NOT": Not, "-": Neg, "+": Plus, "~": BitNot}
 
 // expr parses an expression. It reads only operators of the given level or of a higher precedence.
 func (p *parser) expr(level int) Expr {

@@ -20,7 +20,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, parse := range []func(string) (*Query, error){Parse, ParseLenient, ParseCondition} {
+		for _, parse := range []func(string) (*QueryTree, error){Parse, ParseLenient, ParseCondition} {
 			q, err := parse(text)
 			switch {
 			case err == nil:

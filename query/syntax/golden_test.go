@@ -58,7 +58,7 @@ func TestGolden(t *testing.T) {
 	})
 }
 
-func parse(c *datatest.TestFileCommand, text string) (*Query, error) {
+func parse(c *datatest.TestFileCommand, text string) (*QueryTree, error) {
 	switch {
 	case c.Flag("condition"):
 		return ParseCondition(text)
@@ -78,7 +78,7 @@ func describe(t *testing.T, c *datatest.TestFileCommand, text string) string {
 	return fmt.Sprintf("%s %d..%d %d:%d %s", e.Code, e.Start, e.End, e.Line, e.Col, e.Message)
 }
 
-func spans(q *Query, text []rune) string {
+func spans(q *QueryTree, text []rune) string {
 	var out strings.Builder
 	Walk(q, func(n Node) bool {
 		s := n.Extent()

@@ -17,7 +17,7 @@ func TestTextLimit(t *testing.T) {
 	if _, err := Parse(longest); err != nil {
 		t.Errorf("%d bytes: %v", len(longest), err)
 	}
-	for _, parse := range []func(string) (*Query, error){Parse, ParseCondition} {
+	for _, parse := range []func(string) (*QueryTree, error){Parse, ParseCondition} {
 		_, err := parse(longest + " ")
 		var limit *SizeLimitError
 		if !errors.As(err, &limit) || *limit != (SizeLimitError{TextLimit, MaxText}) {

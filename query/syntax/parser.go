@@ -17,7 +17,7 @@ const (
 )
 
 // Parse parses a query. The error is an *Error or a *SizeLimitError.
-func Parse(text string) (*Query, error) {
+func Parse(text string) (*QueryTree, error) {
 	p := newParser(text, false)
 	return p.finish(p.query())
 }
@@ -25,7 +25,7 @@ func Parse(text string) (*Query, error) {
 // ParseLenient parses queries like Parse, and also some texts that Cosmos DB refuses although their meaning
 // is clear: BETWEEN beside AND and OR without parentheses, comments in /* */, and a semicolon at the end. The
 // errors are those of Parse.
-func ParseLenient(text string) (*Query, error) {
+func ParseLenient(text string) (*QueryTree, error) {
 	p := newParser(text, true)
 	q := p.query()
 	if p.tok.text == ";" {
@@ -38,16 +38,16 @@ func ParseLenient(text string) (*Query, error) {
 //
 //	FROM name [[AS] alias] [WHERE expr]
 //
-// and returns a Query that has no Select. The errors are those of Parse.
-func ParseCondition(text string) (*Query, error) {
+// and returns a QueryTree that has no Select. The errors are those of Parse.
+func ParseCondition(text string) (*QueryTree, error) {
 	p := newParser(text, false)
 	start := p.tok.Start
 	p.expect("FROM")
 	name := p.ident()
-	src := &Source{Path: name}
+	src := &FromSource{Path: name}
 	p.alias(src)
 	src.TextSpan = p.since(name.Start)
-	q := &Query{From: []*Source{src}}
+	q := &QueryTree{From: []*FromSource{src}}
 	if p.accept("WHERE") {
 		q.Where = p.expr(lowest)
 	}
@@ -83,7 +83,7 @@ func newParser(text string, lenient bool) *parser {
 }
 
 // finish ends the parse and checks that no token is left.
-func (p *parser) finish(q *Query) (*Query, error) {
+func (p *parser) finish(q *QueryTree) (*QueryTree, error) {
 	if p.err == nil && p.tok.kind != end {
 		p.unexpected()
 	}
@@ -99,7 +99,7 @@ func (p *parser) finish(q *Query) (*Query, error) {
 
 // tooHigh reports whether a tree has more than MaxDepth levels. It walks over the tree level by level,
 // without recursion, since the depth is bounded only by the length of the text.
-func tooHigh(q *Query) bool {
+func tooHigh(q *QueryTree) bool {
 	level, below := []Node{q}, []Node(nil)
 	for height := 1; len(level) > 0; height++ {
 		if height > MaxDepth {

@@ -15,7 +15,7 @@ const nestLimit = 500
 // JOIN on a line of its own, AS before every alias, strings in double quotes, every binary operation in
 // parentheses, subqueries indented. Parse returns the same query for this text, and Print the same text for
 // that query. Spans and the spelling of numbers and strings are not preserved.
-func Print(q *Query) string {
+func Print(q *QueryTree) string {
 	p := printer{}
 	p.query(q)
 	return string(p.buf)
@@ -57,7 +57,7 @@ func list[T any](p *printer, elems []T, print func(T)) {
 	}
 }
 
-func (p *printer) query(q *Query) {
+func (p *printer) query(q *QueryTree) {
 	if q.Select != nil {
 		p.selectClause(q.Select)
 	}
@@ -95,7 +95,7 @@ func (p *printer) query(q *Query) {
 	}
 }
 
-func (p *printer) selectClause(s *Select) {
+func (p *printer) selectClause(s *SelectClause) {
 	p.print("SELECT ")
 	if s.Distinct {
 		p.print("DISTINCT ")
@@ -137,7 +137,7 @@ func (p *printer) count(c *RowCountOperand) {
 	}
 }
 
-func (p *printer) source(s *Source) {
+func (p *printer) source(s *FromSource) {
 	if s.In {
 		p.print(s.Alias, " IN ")
 	}
@@ -170,7 +170,7 @@ func (p *printer) orderBy(o *OrderBy) {
 	})
 }
 
-func (p *printer) subquery(q *Query) {
+func (p *printer) subquery(q *QueryTree) {
 	p.print("(")
 	p.indent++
 	p.line()

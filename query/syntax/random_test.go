@@ -43,8 +43,8 @@ func (g treeGenerator) text() string {
 		"*/"}).Draw(g.t, "text")
 }
 
-func (g treeGenerator) query(depth int) *Query {
-	q := &Query{Select: g.selectClause(depth)}
+func (g treeGenerator) query(depth int) *QueryTree {
+	q := &QueryTree{Select: g.selectClause(depth)}
 	for range g.below(3) {
 		q.From = append(q.From, g.source(depth))
 	}
@@ -67,8 +67,8 @@ func (g treeGenerator) query(depth int) *Query {
 	return q
 }
 
-func (g treeGenerator) selectClause(depth int) *Select {
-	s := &Select{Distinct: g.bool()}
+func (g treeGenerator) selectClause(depth int) *SelectClause {
+	s := &SelectClause{Distinct: g.bool()}
 	if g.bool() {
 		s.Top = g.count()
 	}
@@ -96,8 +96,8 @@ func (g treeGenerator) count() *RowCountOperand {
 	return &RowCountOperand{Value: jsondoc.NumberValue(float64(g.below(1 << 40)))}
 }
 
-func (g treeGenerator) source(depth int) *Source {
-	s := &Source{}
+func (g treeGenerator) source(depth int) *FromSource {
+	s := &FromSource{}
 	if depth > 0 && g.bool() {
 		s.Sub = g.query(depth - 2)
 	} else {
@@ -165,9 +165,9 @@ func (g treeGenerator) expr(depth int) Expr {
 	case 1:
 		return &IndexExpr{X: x(), I: x()}
 	case 2, 3:
-		return &Unary{Op: UnaryOp(g.below(int(BitNot) + 1)), X: x()}
+		return &Unary{Op: UnaryOperator(g.below(int(BitNot) + 1)), X: x()}
 	case 4, 5:
-		return &Binary{Op: BinaryOp(g.below(int(Mod) + 1)), X: x(), Y: x()}
+		return &Binary{Op: BinaryOperator(g.below(int(Mod) + 1)), X: x(), Y: x()}
 	case 6, 7:
 		l := &Logical{Op: LogicalOp(g.below(2)), Terms: g.exprs(depth, 2)}
 		if first, ok := l.Terms[0].(*Logical); ok && first.Op == l.Op {

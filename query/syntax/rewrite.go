@@ -6,12 +6,12 @@ import "slices"
 // called for the operands of an expression before the expression itself, and also inside subqueries. The
 // call of ORDER BY RANK and the escape character of LIKE are not replaced. The query itself is not changed.
 // The copy shares with it the expressions in which nothing was replaced.
-func RewriteQuery(q *Query, fn func(Expr) Expr) *Query {
+func RewriteQuery(q *QueryTree, fn func(Expr) Expr) *QueryTree {
 	c := *q
 	if q.Select != nil {
 		c.Select = q.Select.rewrite(fn)
 	}
-	c.From = make([]*Source, len(q.From))
+	c.From = make([]*FromSource, len(q.From))
 	for i, src := range q.From {
 		made := *src
 		if made.Path = RewriteExpr(src.Path, fn); src.Sub != nil {
@@ -30,7 +30,7 @@ func RewriteQuery(q *Query, fn func(Expr) Expr) *Query {
 	return &c
 }
 
-func (s *Select) rewrite(fn func(Expr) Expr) *Select {
+func (s *SelectClause) rewrite(fn func(Expr) Expr) *SelectClause {
 	c := *s
 	c.Value, c.Items = RewriteExpr(s.Value, fn), slices.Clone(s.Items)
 	for i, item := range s.Items {

@@ -29,16 +29,16 @@ func tree(n Node) string {
 // are present, as text.
 func ownFields(n Node) string {
 	switch n := n.(type) {
-	case *Query:
+	case *QueryTree:
 		return fmt.Sprint("from=", len(n.From), " where=", n.Where != nil, " group=", len(n.GroupBy),
 			" offset=", n.Offset != nil)
-	case *Select:
+	case *SelectClause:
 		return fmt.Sprint("distinct=", n.Distinct, " value=", n.Value != nil)
 	case *SelectItem:
 		return fmt.Sprintf("%q %t", n.Alias, n.HasAlias)
 	case *RowCountOperand:
 		return fmt.Sprint(n.Param, n.Value.Num())
-	case *Source:
+	case *FromSource:
 		return fmt.Sprintf("%q in=%t", n.Alias, n.In)
 	case *OrderBy:
 		return fmt.Sprint("rank=", n.Rank != nil)

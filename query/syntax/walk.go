@@ -18,13 +18,13 @@ func Walk(n Node, fn func(Node) bool) {
 // each calls fn for the nodes directly below n, in the order of the text.
 func each(n Node, fn func(Node)) {
 	switch n := n.(type) {
-	case *Query:
+	case *QueryTree:
 		n.each(fn)
-	case *Select:
+	case *SelectClause:
 		n.each(fn)
 	case *SelectItem:
 		fn(n.X)
-	case *Source:
+	case *FromSource:
 		if n.Sub != nil {
 			fn(n.Sub)
 		} else {
@@ -42,7 +42,7 @@ func each(n Node, fn func(Node)) {
 	}
 }
 
-func (q *Query) each(fn func(Node)) {
+func (q *QueryTree) each(fn func(Node)) {
 	if q.Select != nil {
 		fn(q.Select)
 	}
@@ -62,7 +62,7 @@ func (q *Query) each(fn func(Node)) {
 	}
 }
 
-func (s *Select) each(fn func(Node)) {
+func (s *SelectClause) each(fn func(Node)) {
 	if s.Top != nil {
 		fn(s.Top)
 	}

@@ -21,7 +21,7 @@ func (c fixedClock) After(time.Duration) (<-chan time.Time, func()) { return nil
 var noon = time.Date(2025, 1, 1, 12, 0, 0, 0, time.UTC)
 
 func strict() *TokenVerifier {
-	return New(Options{Mode: Strict, Wall: fixedClock(noon), Keys: []Key{EmulatorKey(),
+	return New(TokenVerifierOptions{Mode: Strict, Wall: fixedClock(noon), Keys: []Key{EmulatorKey(),
 		{"listener", Listen, "a+b/c="}, {"sender", Send, "s"}}})
 }
 
@@ -135,7 +135,7 @@ func TestAllow(t *testing.T) {
 
 func TestModes(t *testing.T) {
 	wrong := signed(Key{EmulatorName, All, "other"}, "q", "1")
-	emulator, off := New(Options{Wall: fixedClock(noon)}), New(Options{Mode: Off})
+	emulator, off := New(TokenVerifierOptions{Wall: fixedClock(noon)}), New(TokenVerifierOptions{Mode: Off})
 	if grant, err := emulator.Token(wrong); err != nil || emulator.Allow(grant, "any", Manage) != nil {
 		t.Errorf("the emulators' key is public, yet: %v", err)
 	}
@@ -177,7 +177,7 @@ func TestWebTokens(t *testing.T) {
 		"expired":      {token(`{"exp":1}`, EmulatorText), 0, Expired},
 		"no JSON":      {"Bearer a.b.c", Malformed, Malformed},
 	} {
-		if _, err := New(Options{}).Token(c.token); reasonOf(err) != c.lax {
+		if _, err := New(TokenVerifierOptions{}).Token(c.token); reasonOf(err) != c.lax {
 			t.Errorf("%s, Emulator: %v", name, err)
 		}
 		if _, err := strict().Token(c.token); reasonOf(err) != c.careful {

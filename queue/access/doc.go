@@ -1,7 +1,7 @@
 // Package access authorizes operations on queues, topics and subscriptions. It has keys with rights, and
 // verifies the tokens that clients sign with them.
 //
-//	g := access.New(access.Options{Keys: keys, Wall: ttl.SystemClock{}})
+//	g := access.New(access.TokenVerifierOptions{Keys: keys, Wall: ttl.SystemClock{}})
 //	grant, err := g.Token(`SharedAccessSignature sr=...&sig=...&se=...&skn=...`)
 //	err = g.Allow(grant, "orders", access.Send)
 //

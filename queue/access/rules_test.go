@@ -43,8 +43,9 @@ func TestKeysOfEntities(t *testing.T) {
 		"Listen+Send+Manage", "k", ""),
 		"a/news": ruleXML("own", "Listen", "third", "")}
 	for _, mode := range []VerificationMode{Emulator, Strict} {
-		g := New(Options{Mode: mode, Keys: []Key{{"root", All, "r"}, {"all", Listen, "other"}}, Entities: own,
-			Wall: ttl.NewManual(at)})
+		g := New(TokenVerifierOptions{Mode: mode, Keys: []Key{{"root", All, "r"}, {"all", Listen, "other"}},
+			Entities: own,
+			Wall:     ttl.NewManual(at)})
 		for _, c := range []struct {
 			name, text, resource, path string
 			need                       Rights

@@ -19,8 +19,8 @@ const (
 	Off
 )
 
-// Options configures a TokenVerifier.
-type Options struct {
+// TokenVerifierOptions configures a TokenVerifier.
+type TokenVerifierOptions struct {
 	Keys []Key // none: the emulators' key
 	Mode VerificationMode
 	Wall ttl.Clock // real time; nil: the system clock
@@ -38,7 +38,7 @@ type TokenVerifier struct {
 }
 
 // New returns a TokenVerifier with the given options.
-func New(o Options) *TokenVerifier {
+func New(o TokenVerifierOptions) *TokenVerifier {
 	if len(o.Keys) == 0 {
 		o.Keys = []Key{EmulatorKey()}
 	}

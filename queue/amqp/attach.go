@@ -25,7 +25,7 @@ func (s *session) attach(a *frame.Attach) error {
 			Description: "The connection has as many links as it can have."})
 		return nil
 	}
-	kept := heldMemory{n: int64(s.c.size)}
+	kept := memoryReservation{n: int64(s.c.size)}
 	if !s.c.take(kept) {
 		s.fail(&frame.Error{Condition: frame.CondResourceLimit,
 			Description: "There is no memory for another link."})
@@ -57,8 +57,8 @@ func (c *conn) links() (n int) {
 	return n
 }
 
-// begin responds to a client's attach after the Handler has decided: with answer if it has accepted the link,
-// or with the error err. The caller holds the lock.
+// begin responds to a client's attach after the ConnectionHandler has decided: with answer if it has accepted
+// the link, or with the error err. The caller holds the lock.
 func (l *Link) begin(answer AcceptedLink, err error) {
 	l.sink, l.source = answer.Sink, answer.Source
 	switch {

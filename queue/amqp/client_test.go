@@ -33,11 +33,11 @@ type frameFromServer struct {
 
 // dial starts a server with the handler h and returns a client that is connected to it and has not sent
 // anything yet.
-func dial(t *testing.T, h Handler) *testClient {
+func dial(t *testing.T, h ConnectionHandler) *testClient {
 	t.Helper()
 	near, far := net.Pipe()
 	return serve(t, near, far, Options{ContainerID: "server",
-		Connect: func(context.Context, ClientInfo) Handler { return h }})
+		Connect: func(context.Context, ClientInfo) ConnectionHandler { return h }})
 }
 
 // serve starts a server on the end far of a connection, and returns a client that uses the end near.
@@ -146,7 +146,7 @@ func expect[T frame.Body](c *testClient) T {
 }
 
 // opened returns a client of a server with the handler h, after both have exchanged the open frames.
-func opened(t *testing.T, h Handler) *testClient {
+func opened(t *testing.T, h ConnectionHandler) *testClient {
 	t.Helper()
 	return dial(t, h).open()
 }
@@ -165,7 +165,7 @@ func (c *testClient) open() *testClient {
 
 // begun returns a client with an open connection and a session on channel 0. window is the session's
 // incoming window, the number of transfers that the server may send.
-func begun(t *testing.T, h Handler, window uint32) *testClient {
+func begun(t *testing.T, h ConnectionHandler, window uint32) *testClient {
 	t.Helper()
 	return opened(t, h).begin(window)
 }
@@ -201,7 +201,8 @@ func (c *testClient) detached(want string) {
 	}
 }
 
-// fixedAttachResponseHandler is a Handler that responds to every attach with the same AcceptedLink and error.
+// fixedAttachResponseHandler is a ConnectionHandler that responds to every attach with the same AcceptedLink
+// and error.
 type fixedAttachResponseHandler struct {
 	answer AcceptedLink
 	err    error
@@ -220,18 +221,18 @@ func (n *fixedAttachResponseHandler) MayWait() bool { return n.waits }
 
 func (*fixedAttachResponseHandler) Closed() {}
 
-// channelMessageSink is a MessageSink that accepts all messages and sends them to the channel got.
-type channelMessageSink struct {
+// goChannelMessageSink is a MessageSink that accepts all messages and sends them to the channel got.
+type goChannelMessageSink struct {
 	got  chan IncomingMessage
 	hold chan struct{} // until it is closed nothing is accepted; nil: it does not wait
 	gone chan struct{}
 }
 
-func newChannelSink() *channelMessageSink {
-	return &channelMessageSink{got: make(chan IncomingMessage, 100), gone: make(chan struct{}, 10)}
+func newChannelSink() *goChannelMessageSink {
+	return &goChannelMessageSink{got: make(chan IncomingMessage, 100), gone: make(chan struct{}, 10)}
 }
 
-func (s *channelMessageSink) Transfer(_ context.Context, list []IncomingMessage) []frame.DeliveryState {
+func (s *goChannelMessageSink) Transfer(_ context.Context, list []IncomingMessage) []frame.DeliveryState {
 	if s.hold != nil {
 		<-s.hold
 	}
@@ -243,7 +244,7 @@ func (s *channelMessageSink) Transfer(_ context.Context, list []IncomingMessage)
 	return states
 }
 
-func (s *channelMessageSink) Detached() { s.gone <- struct{}{} }
+func (s *goChannelMessageSink) Detached() { s.gone <- struct{}{} }
 
 // channelMessageSource is a MessageSource that provides the messages from the channel out, one at a time.
 type channelMessageSource struct {

@@ -38,16 +38,16 @@ type conn struct {
 	raw     net.Conn
 	resumes bool // a Write to raw that has timed out can be continued
 	r       *frame.Reader
-	input   *priority.TurnReader // from which r reads; used only by the reading goroutine
-	since   time.Time            // when the connection began
-	life    context.Context      // ends with the connection
+	input   *priority.TurnTakingConnReader // from which r reads; used only by the reading goroutine
+	since   time.Time                      // when the connection began
+	life    context.Context                // ends with the connection
 	end     context.CancelFunc
 	reading context.Context // ends when no more frames are to be read
 	stop    context.CancelFunc
-	nodes   Handler        // nil until the connection is open
-	inline  func()         // see pass; only the reading goroutine uses it
-	work    sync.WaitGroup // all goroutines of links and sessions
-	writer  sync.WaitGroup // the writing goroutine
+	nodes   ConnectionHandler // nil until the connection is open
+	inline  func()            // see pass; only the reading goroutine uses it
+	work    sync.WaitGroup    // all goroutines of links and sessions
+	writer  sync.WaitGroup    // the writing goroutine
 
 	mu       sync.Mutex // guards the following fields
 	out      outputBuffer

@@ -16,7 +16,7 @@ type arrivedMessage struct {
 	IncomingMessage
 	transactionOrderingConstraints
 	id   uint32 // of the delivery
-	hold heldMemory
+	hold memoryReservation
 }
 
 // transfer processes a frame of a message. The caller holds the lock.
@@ -120,7 +120,7 @@ func (l *Link) beginMessage(t *frame.Transfer) *partialMessage {
 
 // grow makes room in the payload for n more bytes. A large message gets its full capacity at once, because
 // growing it repeatedly would need a multiple of its size.
-func (p *partialMessage) grow(n int, room heldMemory) {
+func (p *partialMessage) grow(n int, room memoryReservation) {
 	if room.large && cap(p.Payload) < int(room.n) && len(p.Payload)+n > cap(p.Payload) {
 		p.Payload = append(make([]byte, 0, room.n), p.Payload...)
 	}

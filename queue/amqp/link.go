@@ -17,9 +17,9 @@ type Link struct {
 	handle        uint32 // both sides use the same number
 	receiver      bool   // the client is the receiver of the link
 	request       *frame.Attach
-	requestMemory heldMemory      // the memory that was taken for the attach request
-	life          context.Context // ends when the link is stopped
-	whole         context.Context // like life, but never canceled
+	requestMemory memoryReservation // the memory that was taken for the attach request
+	life          context.Context   // ends when the link is stopped
+	whole         context.Context   // like life, but never canceled
 	end           context.CancelFunc
 	workers       sync.WaitGroup
 
@@ -41,9 +41,9 @@ type Link struct {
 	// The fields up to sinking are used only by a link on which the client sends. partial is the message
 	// that has not arrived completely; nil: none.
 	partial  *partialMessage
-	room     heldMemory   // memory taken for the current message
-	since    time.Time    // when the current message began; zero: there is none
-	noMemory *frame.Error // why no memory is available for the current transfer; nil: there is memory
+	room     memoryReservation // memory taken for the current message
+	since    time.Time         // when the current message began; zero: there is none
+	noMemory *frame.Error      // why no memory is available for the current transfer; nil: there is memory
 	arrived  []arrivedMessage
 	sinking  bool
 	// The fields from here on are used only by a link on which the client receives. settling is set while a

@@ -55,14 +55,14 @@ const (
 // maxLinkName is the maximal length of a link's name in bytes.
 const maxLinkName = 512
 
-// heldMemory is memory taken from Options.Memory for a message or a link.
-type heldMemory struct {
+// memoryReservation is memory taken from Options.Memory for a message or a link.
+type memoryReservation struct {
 	n     int64
 	large bool
 }
 
 // give gives the memory h, which a message or a link held, back to Options.Memory.
-func (c *conn) give(h heldMemory) {
+func (c *conn) give(h memoryReservation) {
 	c.held -= h.n
 	switch {
 	case c.o.Memory == nil:
@@ -76,7 +76,7 @@ func (c *conn) give(h heldMemory) {
 // take takes memory and waits until it is available. It returns false after it has waited for roomTime, or
 // if the connection ends. If the client is not authorized and would exceed earlyBytes, it closes the
 // connection and returns false. The caller holds the lock; take releases it while it waits.
-func (c *conn) take(h heldMemory) bool {
+func (c *conn) take(h memoryReservation) bool {
 	if c.isUnauthorized() && c.held+h.n > earlyBytes {
 		c.failLocked(earlyLimitError())
 		return false
@@ -132,7 +132,7 @@ func (c *conn) admit(s *session, t *frame.Transfer, n int) {
 
 // takeMore increases the memory of the link's current message to next. It returns false if the memory is not
 // available or the link has ended.
-func (c *conn) takeMore(l *Link, next heldMemory) bool {
+func (c *conn) takeMore(l *Link, next memoryReservation) bool {
 	more := next
 	if !next.large {
 		more.n -= l.room.n
@@ -143,7 +143,7 @@ func (c *conn) takeMore(l *Link, next heldMemory) bool {
 	if next.large {
 		c.give(l.room)
 		c.partials -= l.room.n
-		l.room = heldMemory{}
+		l.room = memoryReservation{}
 	} else {
 		c.partials += more.n
 	}
@@ -163,31 +163,31 @@ func (c *conn) takeMore(l *Link, next heldMemory) bool {
 
 // memoryFor returns the memory that a message needs of which n bytes have arrived. more means that it is not
 // complete yet.
-func (l *Link) memoryFor(n int64, more bool) heldMemory {
+func (l *Link) memoryFor(n int64, more bool) memoryReservation {
 	most := int64(min(l.maxSize, 1<<40))
 	switch {
 	case n > most: // the message is refused
-		return heldMemory{}
+		return memoryReservation{}
 	case n > secondStep:
-		return heldMemory{n: most, large: true}
+		return memoryReservation{n: most, large: true}
 	case !more:
-		return heldMemory{n: n}
+		return memoryReservation{n: n}
 	case n > firstStep:
-		return heldMemory{n: min(secondStep, most)}
+		return memoryReservation{n: min(secondStep, most)}
 	}
-	return heldMemory{n: min(firstStep, most)}
+	return memoryReservation{n: min(firstStep, most)}
 }
 
 // passMemory is called when the last frame of a message has arrived. It reduces the memory that was taken
 // for the message to size, the message's size in bytes, and returns it to the caller, who must give it
 // back.
-func (l *Link) passMemory(size int) heldMemory {
+func (l *Link) passMemory(size int) memoryReservation {
 	c, h := l.s.c, l.room
-	l.room, l.since = heldMemory{}, time.Time{}
+	l.room, l.since = memoryReservation{}, time.Time{}
 	if !h.large {
 		c.partials -= h.n
 		if rest := h.n - int64(size); rest > 0 {
-			c.give(heldMemory{n: rest})
+			c.give(memoryReservation{n: rest})
 			h.n -= rest
 		}
 	}
@@ -200,7 +200,7 @@ func (l *Link) freeMemory() {
 		l.s.c.partials -= l.room.n
 	}
 	l.s.c.give(l.room)
-	l.room, l.since = heldMemory{}, time.Time{}
+	l.room, l.since = memoryReservation{}, time.Time{}
 }
 
 // dropSlow detaches the links whose current message is older than partialTime. The caller holds the lock.

@@ -15,7 +15,7 @@ import (
 type Options struct {
 	// Connect returns the handler for a connection after the client has opened it. ctx ends with the
 	// connection.
-	Connect func(ctx context.Context, p ClientInfo) Handler
+	Connect func(ctx context.Context, p ClientInfo) ConnectionHandler
 	// Password checks SASL PLAIN and returns the value for ClientInfo.Identity. Nil: PLAIN always fails.
 	Password func(user, password string) (identity any, err error)
 	// ContainerID is the server's container id.
@@ -51,14 +51,14 @@ type ClientInfo struct {
 	Properties wire.Map // the client's connection properties
 }
 
-// SessionWithHandlerData is a client's AMQP session as package amqp shows it to a Handler.
+// SessionWithHandlerData is a client's AMQP session as package amqp shows it to a ConnectionHandler.
 type SessionWithHandlerData struct {
-	// Own is for the Handler's use. Package amqp does not access it.
+	// Own is for the ConnectionHandler's use. Package amqp does not access it.
 	Own any
 }
 
-// Handler implements the nodes of one connection. Its methods are called concurrently.
-type Handler interface {
+// ConnectionHandler implements the nodes of one connection. Its methods are called concurrently.
+type ConnectionHandler interface {
 	// Attaching is called before Attach, in the order of the client's attach frames. It must not block.
 	Attaching(l *Link, request *frame.Attach)
 	// Attach accepts or refuses a link that a client requests. ctx ends with the link. It should return a
@@ -74,7 +74,7 @@ type Handler interface {
 	Closed()
 }
 
-// AcceptedLink describes a link that a Handler has accepted.
+// AcceptedLink describes a link that a ConnectionHandler has accepted.
 type AcceptedLink struct {
 	Sink           MessageSink   // for a link on which the client sends
 	Source         MessageSource // for a link on which the client receives

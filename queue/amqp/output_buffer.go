@@ -60,13 +60,13 @@ func (c *conn) wakeWriter() {
 	}
 }
 
-// resumableWriteConn is an optional interface of a connection. Resumes reports whether a Write that
+// resumableWriteReporter is an optional interface of a connection. Resumes reports whether a Write that
 // has timed out can be continued with the rest of its bytes. Within TLS it cannot.
-type resumableWriteConn interface{ Resumes() bool }
+type resumableWriteReporter interface{ Resumes() bool }
 
 // resumes reports whether a Write that has timed out can be continued.
 func resumes(raw net.Conn) bool {
-	if r, ok := raw.(resumableWriteConn); ok {
+	if r, ok := raw.(resumableWriteReporter); ok {
 		return r.Resumes()
 	}
 	_, tcp := raw.(*net.TCPConn)

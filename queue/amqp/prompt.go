@@ -6,7 +6,7 @@ import "time"
 // if no other work waits: the client has sent nothing more, and no other link is at work. This saves a change
 // of goroutines, which costs more than most messages do. While it does so, nothing is read. So it does this
 // only if the sinks and sources of the connection have been prompt: those that wait for a disk get a
-// goroutine, as does everything that may wait on purpose (Handler.MayWait).
+// goroutine, as does everything that may wait on purpose (ConnectionHandler.MayWait).
 
 const (
 	// promptTime is the longest time that a call of a sink or source may take to count as prompt. While

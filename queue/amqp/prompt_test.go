@@ -23,21 +23,21 @@ func newStoppedClock() *stoppedClock { return &stoppedClock{start: ttl.SystemClo
 
 func (c *stoppedClock) Now() time.Time { return c.start.Add(time.Duration(c.moved.Load())) }
 
-// slowSink is a channelMessageSink that simulates slow processing: each call of Transfer advances the clock
-// by the duration takes.
-type slowSink struct {
-	*channelMessageSink
+// slowMessageSink is a goChannelMessageSink that simulates slow processing: each call of Transfer advances
+// the clock by the duration takes.
+type slowMessageSink struct {
+	*goChannelMessageSink
 	clock *stoppedClock
 	takes time.Duration
 }
 
-func (s slowSink) Transfer(ctx context.Context, list []IncomingMessage) []frame.DeliveryState {
+func (s slowMessageSink) Transfer(ctx context.Context, list []IncomingMessage) []frame.DeliveryState {
 	s.clock.moved.Add(int64(s.takes))
-	return s.channelMessageSink.Transfer(ctx, list)
+	return s.goChannelMessageSink.Transfer(ctx, list)
 }
 
-// firstLinkSinkHandler is a Handler that gives the sink first to the first link of a connection, and the sink
-// of fixedAttachResponseHandler to all others.
+// firstLinkSinkHandler is a ConnectionHandler that gives the sink first to the first link of a connection,
+// and the sink of fixedAttachResponseHandler to all others.
 type firstLinkSinkHandler struct {
 	fixedAttachResponseHandler
 	first MessageSink
@@ -63,10 +63,10 @@ func TestLinkBesideBlockedSink(t *testing.T) {
 			clock, first, second := newStoppedClock(), newChannelSink(), newChannelSink()
 			h := &firstLinkSinkHandler{fixedAttachResponseHandler{answer: AcceptedLink{Sink: second},
 				waits: s.waits},
-				slowSink{first, clock, s.takes}}
+				slowMessageSink{first, clock, s.takes}}
 			near, far := net.Pipe()
 			c := serve(t, near, far, Options{ContainerID: "server", Wall: clock,
-				Connect: func(context.Context, ClientInfo) Handler { return h }}).open().begin(100)
+				Connect: func(context.Context, ClientInfo) ConnectionHandler { return h }}).open().begin(100)
 			c.attach(false)
 			id := uint32(0)
 			for ; id < 3*minPrompt; id++ {
@@ -103,7 +103,7 @@ func TestUnreadOutcomes(t *testing.T) {
 	near, far := net.Pipe()
 	c := serve(t, near, timeoutResumableWriteConn{far},
 		Options{ContainerID: "server", Wall: newStoppedClock(),
-			Connect: func(context.Context, ClientInfo) Handler {
+			Connect: func(context.Context, ClientInfo) ConnectionHandler {
 				return &fixedAttachResponseHandler{answer: AcceptedLink{Sink: s}}
 			}}).open().begin(100)
 	c.attach(false)

@@ -24,7 +24,7 @@ type declaredEntity struct {
 	path     string
 	at       tree.FilePosition
 	set      []declaredProperty
-	rules    []positionedRule
+	rules    []ruleWithFilePosition
 	hasRules bool // the file has a list of rules
 }
 
@@ -35,14 +35,14 @@ type declaredProperty struct {
 	set  func(*entity.Properties)
 }
 
-// positionedRule is a rule of a subscription, with its position in the file.
-type positionedRule struct {
+// ruleWithFilePosition is a rule of a subscription, with its position in the file.
+type ruleWithFilePosition struct {
 	entity.Rule
 	at tree.FilePosition
 }
 
 // Error is an error at a position in a file.
-type Error = tree.Error
+type Error = tree.ErrorAtFilePosition
 
 // Parse parses a file: YAML if its name ends in .yaml or .yml, else JSON. name is used in errors.
 func Parse(name string, data []byte) (*Config, error) {

@@ -26,7 +26,7 @@ func (c *Config) expression(to *ruleExpression) func(*tree.Value) error {
 // rule reads v, a rule in the configuration file, and adds it to e, the subscription that has it. Its errors
 // have the position in the file.
 func (c *Config) rule(v *tree.Value, e *declaredEntity) error {
-	r := positionedRule{at: v.Place}
+	r := ruleWithFilePosition{at: v.Place}
 	var kind string
 	var filter, action ruleExpression
 	var correlation rule.CorrelationFilter

@@ -39,7 +39,7 @@ const (
 // serve detects the protocol of a connection and serves it until it ends. in is the same connection as raw.
 // Until the protocol is detected, its reads wait for a turn, so that few new connections are served at a
 // time.
-func (s *Server) serve(raw net.Conn, in *priority.AcceptedConn, p *connPermit) {
+func (s *MultiProtocolServer) serve(raw net.Conn, in *priority.AcceptedConn, p *connPermit) {
 	stop := s.closeWith(raw)
 	defer stop()
 	defer in.Leave()
@@ -73,7 +73,7 @@ func (s *Server) serve(raw net.Conn, in *priority.AcceptedConn, p *connPermit) {
 
 // closeWith makes the server close a connection when the server stops. The caller calls stop if the
 // connection ends before that.
-func (s *Server) closeWith(c net.Conn) (stop func()) {
+func (s *MultiProtocolServer) closeWith(c net.Conn) (stop func()) {
 	ended := make(chan struct{})
 	var once sync.Once
 	s.work.Go(func() {

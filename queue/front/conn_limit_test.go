@@ -16,16 +16,16 @@ import (
 // closed for a new one if the limit of connections is reached.
 func TestIdleConnectionEviction(t *testing.T) {
 	const most = 3
-	for name, begin := range map[string]func(t *testing.T, d *testServer) net.Conn{
-		"silent": func(_ *testing.T, d *testServer) net.Conn { return d.dial(false) },
-		"half a handshake": func(t *testing.T, d *testServer) net.Conn {
+	for name, begin := range map[string]func(t *testing.T, d *frontServerUnderTest) net.Conn{
+		"silent": func(_ *testing.T, d *frontServerUnderTest) net.Conn { return d.dial(false) },
+		"half a handshake": func(t *testing.T, d *frontServerUnderTest) net.Conn {
 			c := d.dial(false)
 			if _, err := io.WriteString(c, "\x16\x03\x01\x02"); err != nil {
 				t.Fatal(err)
 			}
 			return c
 		},
-		"HTTP": func(t *testing.T, d *testServer) net.Conn {
+		"HTTP": func(t *testing.T, d *frontServerUnderTest) net.Conn {
 			c := d.dial(false)
 			if _, err := io.WriteString(c, "GET /a HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
 				t.Fatal(err)
@@ -33,12 +33,12 @@ func TestIdleConnectionEviction(t *testing.T) {
 			hears(t, c, "HTTP/1.1 200 OK")
 			return c
 		},
-		"AMQP without a token": func(t *testing.T, d *testServer) net.Conn {
+		"AMQP without a token": func(t *testing.T, d *frontServerUnderTest) net.Conn {
 			c := d.dial(false)
 			says(t, c, header)
 			return c
 		},
-		"WebSocket without a token": func(t *testing.T, d *testServer) net.Conn {
+		"WebSocket without a token": func(t *testing.T, d *frontServerUnderTest) net.Conn {
 			c, _, err := d.socket(false, webSocketPath, "amqp")
 			if err != nil {
 				t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// Options configures a Server. AMQP and HTTP must be set.
+// Options configures a MultiProtocolServer. AMQP and HTTP must be set.
 type Options struct {
 	// AMQP serves one connection until the connection or ctx ends. It calls idle when the connection becomes
 	// idle or busy. An idle connection may be closed to make room for another one. A new connection is idle.
@@ -32,8 +32,8 @@ type Options struct {
 	Logger *slog.Logger // nil discards
 }
 
-// Server serves any number of listeners.
-type Server struct {
+// MultiProtocolServer serves any number of listeners.
+type MultiProtocolServer struct {
 	o      Options
 	http   *http.Server
 	handed *httpConnListener // passes HTTP connections to http
@@ -50,15 +50,15 @@ type Server struct {
 	over      bool // no more requests are accepted
 }
 
-// New returns a Server with the given options. It does not listen yet.
-func New(o Options) *Server {
+// New returns a MultiProtocolServer with the given options. It does not listen yet.
+func New(o Options) *MultiProtocolServer {
 	if o.Wall == nil {
 		o.Wall = ttl.SystemClock{}
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{o: o, handed: newConnListener()}
+	s := &MultiProtocolServer{o: o, handed: newConnListener()}
 	s.life, s.end = context.WithCancel(context.Background())
 	s.limit, s.newConns = newConnLimit(o.Most), priority.NewConnTurnLimiter()
 	s.http = &http.Server{Handler: http.HandlerFunc(s.serveHTTP), ReadHeaderTimeout: speakTime,
@@ -70,7 +70,7 @@ func New(o Options) *Server {
 }
 
 // Serve serves until the listener fails, or Shutdown closes it. In the latter case it returns nil.
-func (s *Server) Serve(ln net.Listener) error {
+func (s *MultiProtocolServer) Serve(ln net.Listener) error {
 	s.mu.Lock()
 	s.listeners = append(s.listeners, ln)
 	closed := s.closed
@@ -106,7 +106,7 @@ func (s *Server) Serve(ln net.Listener) error {
 const acceptPause = 50 * time.Millisecond
 
 // pause waits after a temporary error. It returns false for other errors.
-func (s *Server) pause(err error) bool {
+func (s *MultiProtocolServer) pause(err error) bool {
 	var network net.Error
 	if !errors.As(err, &network) || !isTransient(err) {
 		return false
@@ -130,7 +130,7 @@ const breakOff = 2 * time.Second
 // Shutdown stops accepting connections, closes AMQP connections with a close of the protocol, and waits for
 // HTTP requests until ctx ends. Then it aborts these requests and returns the error of ctx. After Shutdown
 // returns, nothing is running and the store may be closed, unless the error is ErrStuck.
-func (s *Server) Shutdown(ctx context.Context) error {
+func (s *MultiProtocolServer) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true
 	var errs []error
@@ -157,7 +157,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 // ended waits until all requests and operations have ended, at most until ctx ends and then for breakOff, a
 // duration. It reports whether they have ended. If not, a goroutine that it has started goes on waiting for
 // them.
-func (s *Server) ended(ctx context.Context) bool {
+func (s *MultiProtocolServer) ended(ctx context.Context) bool {
 	idle := make(chan struct{})
 	go func() {
 		s.work.Wait()
@@ -180,7 +180,7 @@ func (s *Server) ended(ctx context.Context) bool {
 
 // begin registers a request that Shutdown must wait for. It returns false if Shutdown no longer accepts
 // requests.
-func (s *Server) begin() bool {
+func (s *MultiProtocolServer) begin() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.over {

@@ -32,10 +32,11 @@ const header = "AMQP\x00\x01\x00\x00"
 // farewell is the text that echo, the AMQP handler of these tests, sends when the server shuts down.
 const farewell = "farewell"
 
-// testServer is a Server on a port of its own, with an HTTP client and a TLS configuration that trust it.
-type testServer struct {
+// frontServerUnderTest is a MultiProtocolServer on a port of its own, with an HTTP client and a TLS
+// configuration that trust it.
+type frontServerUnderTest struct {
 	t      *testing.T
-	s      *Server
+	s      *MultiProtocolServer
 	addr   string
 	trust  *tls.Config
 	client *http.Client
@@ -43,9 +44,9 @@ type testServer struct {
 	closed bool
 }
 
-// open starts a Server whose AMQP handler is echo and whose HTTP handler returns the path of the request.
-// change can change its options.
-func open(t *testing.T, change ...func(*Options)) *testServer {
+// open starts a MultiProtocolServer whose AMQP handler is echo and whose HTTP handler returns the path of the
+// request. change can change its options.
+func open(t *testing.T, change ...func(*Options)) *frontServerUnderTest {
 	t.Helper()
 	model := httptest.NewTLSServer(http.NotFoundHandler()) // for its certificate
 	certificates, pool := model.TLS.Certificates, x509.NewCertPool()
@@ -62,7 +63,7 @@ func open(t *testing.T, change ...func(*Options)) *testServer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &testServer{t: t, s: New(o), addr: ln.Addr().String(), served: make(chan error, 1),
+	d := &frontServerUnderTest{t: t, s: New(o), addr: ln.Addr().String(), served: make(chan error, 1),
 		trust: &tls.Config{RootCAs: pool, ServerName: "example.com"}}
 	d.client = &http.Client{Timeout: someTime, Transport: &http.Transport{TLSClientConfig: d.trust,
 		ForceAttemptHTTP2: true}}
@@ -88,7 +89,7 @@ func echo(ctx context.Context, c net.Conn, idle func(bool)) error {
 }
 
 // shut calls Shutdown with the time limit within, and returns its error.
-func (d *testServer) shut(within time.Duration) error {
+func (d *frontServerUnderTest) shut(within time.Duration) error {
 	d.t.Helper()
 	d.closed = true
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(d.t.Context()), within)
@@ -101,7 +102,7 @@ func (d *testServer) shut(within time.Duration) error {
 }
 
 // dial opens a connection to the server, with TLS if secure is set.
-func (d *testServer) dial(secure bool) net.Conn {
+func (d *frontServerUnderTest) dial(secure bool) net.Conn {
 	d.t.Helper()
 	c, err := (&net.Dialer{}).DialContext(d.t.Context(), "tcp", d.addr)
 	if err != nil {
@@ -117,7 +118,7 @@ func (d *testServer) dial(secure bool) net.Conn {
 
 // socket opens a WebSocket to the server at the given path with the given subprotocol, with TLS if secure
 // is set.
-func (d *testServer) socket(secure bool, path, protocol string) (net.Conn, *http.Response, error) {
+func (d *frontServerUnderTest) socket(secure bool, path, protocol string) (net.Conn, *http.Response, error) {
 	d.t.Helper()
 	scheme := "http://"
 	if secure {
@@ -154,7 +155,7 @@ func hears(t *testing.T, c net.Conn, text string) {
 	}
 }
 
-func (d *testServer) get(url string) (int, string, error) {
+func (d *frontServerUnderTest) get(url string) (int, string, error) {
 	d.t.Helper()
 	r, err := http.NewRequestWithContext(d.t.Context(), http.MethodGet, url, http.NoBody)
 	if err != nil {

@@ -16,7 +16,7 @@ func webSocketProtocols() []string { return []string{"AMQPWSB10", "amqp"} }
 
 // serveHTTP serves a request, or AMQP over its WebSocket. Admit decides which origins may connect. Without
 // Admit only pages of the server's own origin can open a WebSocket.
-func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *MultiProtocolServer) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	if !s.begin() {
 		return
 	}

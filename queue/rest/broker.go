@@ -17,9 +17,9 @@ import (
 // its documentation.
 const brokerProperties = "BrokerProperties"
 
-// sentProperties holds the properties that a sender can set. Other properties are ignored, because clients
-// send back properties that they have received.
-type sentProperties struct {
+// sentBrokerProperties holds the properties that a sender can set. Other properties are ignored, because
+// clients send back properties that they have received.
+type sentBrokerProperties struct {
 	MessageId, CorrelationId, SessionId, ReplyToSessionId *string
 	Label, To, ReplyTo, PartitionKey, ViaPartitionKey     *string
 
@@ -29,7 +29,7 @@ type sentProperties struct {
 }
 
 // set sets the properties of a message that was created at the millisecond now.
-func (p *sentProperties) set(m *message.Message, now int64) error {
+func (p *sentBrokerProperties) set(m *message.Message, now int64) error {
 	for slot, text := range map[message.PropertiesSectionField]*string{message.MessageID: p.MessageId,
 		message.CorrelationID: p.CorrelationId,
 		message.GroupID:       p.SessionId, message.ReplyToGroupID: p.ReplyToSessionId, message.Subject: p.Label,
@@ -59,7 +59,7 @@ func (p *sentProperties) set(m *message.Message, now int64) error {
 }
 
 // ttl returns the time to live in milliseconds, or message.Absent.
-func (p *sentProperties) ttl() (int64, error) {
+func (p *sentBrokerProperties) ttl() (int64, error) {
 	if p.TimeToLive != nil {
 		seconds, err := p.TimeToLive.Float64()
 		if err != nil || !(seconds >= 0) {
@@ -115,8 +115,8 @@ func readDate(text string) (time.Time, error) {
 
 func date(t time.Time) string { return t.UTC().Format(http.TimeFormat) }
 
-// receivedProperties holds the properties of a received message, by name.
-type receivedProperties struct {
+// receivedBrokerProperties holds the properties of a received message, by name.
+type receivedBrokerProperties struct {
 	CorrelationId           string      `json:",omitempty"`
 	DeadLetterSource        string      `json:",omitempty"`
 	DeliveryCount           uint32      // including this one
@@ -141,8 +141,9 @@ type receivedProperties struct {
 // brokerHeader returns the BrokerProperties header of a received message. token is its lock token, or "".
 func brokerHeader(d *queue.Delivery, token string) string {
 	m, b := d.Message, &d.Broker
-	out := receivedProperties{CorrelationId: m.Text(message.CorrelationID), DeadLetterSource: b.DeadLetterSource,
-		DeliveryCount: b.DeliveryCount + 1, EnqueuedSequenceNumber: b.EnqueuedSequenceNumber,
+	out := receivedBrokerProperties{CorrelationId: m.Text(message.CorrelationID),
+		DeadLetterSource: b.DeadLetterSource,
+		DeliveryCount:    b.DeliveryCount + 1, EnqueuedSequenceNumber: b.EnqueuedSequenceNumber,
 		EnqueuedTimeUtc: date(time.UnixMilli(b.EnqueuedTime)), Label: m.Text(
 			message.Subject), LockToken: token,
 		MessageId: m.Text(message.MessageID), PartitionKey: m.PartitionKey(), ReplyTo: m.Text(

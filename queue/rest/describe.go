@@ -12,8 +12,9 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// descriptionField is an XML element of the description of an entity: it writes and reads one property.
-type descriptionField struct {
+// descriptionElement is an XML element of the description of an entity: it writes and reads one
+// property.
+type descriptionElement struct {
 	name string
 	// write returns the element's text; ok is false if the element is omitted.
 	write func(d *entityXML) (text string, ok bool)
@@ -42,8 +43,8 @@ var (
 	errNotPositive = errors.New("it is not above 0")
 )
 
-func duration(name string, at func(*entity.Properties) *time.Duration) descriptionField {
-	return descriptionField{name,
+func duration(name string, at func(*entity.Properties) *time.Duration) descriptionElement {
+	return descriptionElement{name,
 		func(d *entityXML) (string, bool) { return entity.FormatDuration(*at(&d.Properties)), true },
 		func(p *entity.Properties, text string) (err error) {
 			if *at(p), err = entity.ParseDuration(text); err == nil && *at(p) <= 0 {
@@ -53,8 +54,8 @@ func duration(name string, at func(*entity.Properties) *time.Duration) descripti
 		}}
 }
 
-func boolean(name string, at func(*entity.Properties) *bool) descriptionField {
-	return descriptionField{name,
+func boolean(name string, at func(*entity.Properties) *bool) descriptionElement {
+	return descriptionElement{name,
 		func(d *entityXML) (string, bool) { return strconv.FormatBool(*at(&d.Properties)), true },
 		func(p *entity.Properties, text string) error {
 			v, err := strconv.ParseBool(text)
@@ -66,8 +67,8 @@ func boolean(name string, at func(*entity.Properties) *bool) descriptionField {
 		}}
 }
 
-func number(name string, at func(*entity.Properties) *int32) descriptionField {
-	return descriptionField{name,
+func number(name string, at func(*entity.Properties) *int32) descriptionElement {
+	return descriptionElement{name,
 		func(d *entityXML) (string, bool) { return strconv.Itoa(int(*at(&d.Properties))), true },
 		func(p *entity.Properties, text string) error {
 			v, err := strconv.ParseInt(text, 10, 32)
@@ -81,8 +82,8 @@ func number(name string, at func(*entity.Properties) *int32) descriptionField {
 
 // target returns the field of a forwarding target. at returns where the properties hold the target. As in
 // Service Bus, a client reads an absolute address as it was sent, and a path as sb://HOST/PATH.
-func target(name string, at func(*entity.Properties) *string) descriptionField {
-	return descriptionField{name,
+func target(name string, at func(*entity.Properties) *string) descriptionElement {
+	return descriptionElement{name,
 		func(d *entityXML) (string, bool) {
 			written := *at(&d.Properties)
 			if written == "" || strings.Contains(written, "://") {
@@ -101,12 +102,12 @@ func target(name string, at func(*entity.Properties) *string) descriptionField {
 }
 
 // fixed returns a field that clients cannot set. write returns its value.
-func fixed(name string, write func(*entityXML) string) descriptionField {
-	return descriptionField{name, func(d *entityXML) (string, bool) { return write(d), true }, nil}
+func fixed(name string, write func(*entityXML) string) descriptionElement {
+	return descriptionElement{name, func(d *entityXML) (string, bool) { return write(d), true }, nil}
 }
 
-func statusField() descriptionField {
-	return descriptionField{"Status",
+func statusField() descriptionElement {
+	return descriptionElement{"Status",
 		func(d *entityXML) (string, bool) { return d.Properties.Status.String(), true },
 		func(p *entity.Properties, text string) (err error) {
 			p.Status, err = entity.ParseStatus(text)
@@ -114,8 +115,8 @@ func statusField() descriptionField {
 		}}
 }
 
-func metadataField() descriptionField {
-	return descriptionField{"UserMetadata",
+func metadataField() descriptionElement {
+	return descriptionElement{"UserMetadata",
 		func(d *entityXML) (string, bool) {
 			return d.Properties.UserMetadata,
 				d.Properties.UserMetadata != ""
@@ -159,13 +160,13 @@ func (c *activeRequest) oldVersion() bool {
 
 // fieldsOf returns the XML elements in the description of a kind of entity, in the order in which Service
 // Bus writes them.
-func fieldsOf(kind entity.Kind) []descriptionField {
+func fieldsOf(kind entity.Kind) []descriptionElement {
 	created := fixed("CreatedAt", func(d *entityXML) string { return stamp(d.Created) })
 	updated := fixed("UpdatedAt", func(d *entityXML) string { return stamp(d.Updated) })
 	used := fixed("AccessedAt", accessed)
 	size := fixed("SizeInBytes", func(d *entityXML) string { return strconv.FormatInt(d.Bytes, 10) })
 	available := fixed("EntityAvailabilityStatus", func(*entityXML) string { return "Available" })
-	counts, rules := descriptionField{name: markCounts}, descriptionField{name: markRules}
+	counts, rules := descriptionElement{name: markCounts}, descriptionElement{name: markRules}
 	lock := duration("LockDuration", func(p *entity.Properties) *time.Duration { return &p.LockDuration })
 	timeToLive := duration("DefaultMessageTimeToLive",
 		func(p *entity.Properties) *time.Duration { return &p.DefaultTTL })
@@ -174,8 +175,7 @@ func fieldsOf(kind entity.Kind) []descriptionField {
 	idle := duration("AutoDeleteOnIdle",
 		func(p *entity.Properties) *time.Duration { return &p.AutoDeleteOnIdle })
 	megabytes := number("MaxSizeInMegabytes", func(p *entity.Properties) *int32 { return &p.MaxSizeMB })
-	kilobytes := number(largeMessages,
-		func(p *entity.Properties) *int32 { return &p.MaxMessageKB })
+	kilobytes := number(largeMessages, func(p *entity.Properties) *int32 { return &p.MaxMessageKB })
 	deliveries := number("MaxDeliveryCount", func(p *entity.Properties) *int32 { return &p.MaxDeliveryCount })
 	duplicates := boolean("RequiresDuplicateDetection",
 		func(p *entity.Properties) *bool { return &p.RequiresDuplicateDetection })
@@ -196,7 +196,7 @@ func fieldsOf(kind entity.Kind) []descriptionField {
 	messages := fixed("MessageCount", messageCount)
 	switch kind {
 	case entity.Topic:
-		return []descriptionField{timeToLive, megabytes, duplicates, window, batched, size,
+		return []descriptionElement{timeToLive, megabytes, duplicates, window, batched, size,
 			boolean("FilteringMessagesBeforePublishing",
 				func(p *entity.Properties) *bool { return &p.FilteringBeforePublishing }),
 			anonymous, rules, statusField(), metadataField(), created, updated, used, ordering, counts,
@@ -209,15 +209,16 @@ func fieldsOf(kind entity.Kind) []descriptionField {
 				func(d *entityXML) string { return strconv.Itoa(d.CorrelationFilters) }),
 			kilobytes}
 	case entity.Subscription:
-		return []descriptionField{lock, sessions, timeToLive, deadLetters,
+		return []descriptionElement{lock, sessions, timeToLive, deadLetters,
 			boolean("DeadLetteringOnFilterEvaluationExceptions",
 				func(p *entity.Properties) *bool { return &p.DeadLetterOnFilterErrors }),
 			messages, deliveries, batched, statusField(), forward, created, updated, used,
 			metadataField(), counts, forwardDead, idle, available}
 	}
-	return []descriptionField{lock, megabytes, duplicates, sessions, timeToLive, deadLetters, window, deliveries,
-		batched, size, messages, anonymous, rules, statusField(), forward, metadataField(), created, updated,
-		used, ordering, counts, idle, partitions, available, forwardDead, express, kilobytes}
+	return []descriptionElement{lock, megabytes, duplicates, sessions, timeToLive, deadLetters,
+		window, deliveries, batched, size, messages, anonymous, rules, statusField(), forward,
+		metadataField(), created, updated, used, ordering, counts, idle, partitions, available,
+		forwardDead, express, kilobytes}
 }
 
 // rootOf returns the name of the element that describes a kind of entity.

@@ -82,7 +82,7 @@ func (c *activeRequest) loseLock(path, lock string) {
 	if err == nil && malformed == nil {
 		// If Settle fails, the lock has been lost already.
 		_ = c.o.Queues.Settle(c.r.Context(), a, message.UUID(token),
-			queue.Settlement{Outcome: queue.Abandon}, nil)
+			queue.SettlementRequest{Outcome: queue.Abandon}, nil)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // fault adds a fault rule to the server that applies once.
-func (w *testServer) fault(r inject.FaultRule) {
+func (w *serverUnderTest) fault(r inject.FaultRule) {
 	w.t.Helper()
 	r.Count = 1
 	if _, err := w.faults.Add(r); err != nil {
@@ -19,7 +19,7 @@ func (w *testServer) fault(r inject.FaultRule) {
 }
 
 // dropped sends a request and checks that the connection ends without a response.
-func (w *testServer) dropped(method, path, body string) {
+func (w *serverUnderTest) dropped(method, path, body string) {
 	w.t.Helper()
 	r, err := http.NewRequestWithContext(w.t.Context(), method, w.web.URL+path, strings.NewReader(body))
 	if err != nil {
@@ -35,7 +35,7 @@ func (w *testServer) dropped(method, path, body string) {
 // TestFaults checks that fault rules make requests for messages fail before or after the operation.
 func TestFaults(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, access.Options{})
+	w := newServerUnderTest(t, access.TokenVerifierOptions{})
 	w.queue("/q", "")
 	w.fault(inject.FaultRule{Fault: inject.Drop, Entity: "q", Operations: []inject.OperationKind{inject.Send}})
 	w.dropped("POST", "/q/messages", "never")

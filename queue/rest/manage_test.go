@@ -12,7 +12,7 @@ import (
 
 func TestEntities(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, access.Options{})
+	w := newServerUnderTest(t, access.TokenVerifierOptions{})
 	d := w.description(w.put(201, "/Orders", "QueueDescription", "<LockDuration>PT30S</LockDuration>"+
 		"<DefaultMessageTimeToLive>PT1H</DefaultMessageTimeToLive><MaxDeliveryCount>3</MaxDeliveryCount>"+
 		"<RequiresSession>true</RequiresSession><UserMetadata> a &amp; b </UserMetadata>"))
@@ -72,7 +72,7 @@ func TestEntities(t *testing.T) {
 // nothing.
 func TestMalformedEntries(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, access.Options{})
+	w := newServerUnderTest(t, access.TokenVerifierOptions{})
 	for _, body := range []string{"", "x", "<entry", "<entry/>", "<feed/>", `<entry><content/></entry>`,
 		`<entry><content><QueueDescription></content></entry>`, strings.Repeat("<a>", 100_000)} {
 		w.must(400, "PUT", "/q", body)
@@ -104,7 +104,7 @@ func TestMalformedEntries(t *testing.T) {
 
 func TestRules(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, access.Options{})
+	w := newServerUnderTest(t, access.TokenVerifierOptions{})
 	w.put(201, "/t", "TopicDescription", "")
 	w.put(201, "/t/Subscriptions/s", "SubscriptionDescription", "")
 	for _, elements := range []string{
@@ -140,7 +140,7 @@ func TestRules(t *testing.T) {
 // A1.
 func TestResponseDetailsForClients(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, access.Options{})
+	w := newServerUnderTest(t, access.TokenVerifierOptions{})
 	w.put(201, "/Shop/News", "TopicDescription", "")
 	w.put(201, "/shop/news/subscriptions/All", "SubscriptionDescription", "")
 	entry := w.parse(w.must(200, "GET", "/shop/news/subscriptions/all?api-version=2021-05", ""))
@@ -287,7 +287,7 @@ func TestResponseDetailsForClients(t *testing.T) {
 
 func TestNamespace(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, access.Options{})
+	w := newServerUnderTest(t, access.TokenVerifierOptions{})
 	d := w.description(w.must(200, "GET", "/$namespaceinfo?api-version=2024-05", ""))
 	if d.text("MessagingSKU") != "Standard" || d.text("NamespaceType") != "Messaging" {
 		t.Errorf("%v", d)

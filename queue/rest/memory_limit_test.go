@@ -11,14 +11,14 @@ import (
 	"github.com/mayflydb/mayfly/queue/entity"
 )
 
-// testMemoryLimit is a MemoryLimiter that records the number of bytes that are taken, and the highest such
-// number so far. If full is set, it gives out no memory.
-type testMemoryLimit struct {
+// recordingMemoryLimiter is a MemoryLimiter that records the number of bytes that are taken, and the highest
+// such number so far. If full is set, it gives out no memory.
+type recordingMemoryLimiter struct {
 	taken, most atomic.Int64
 	full        atomic.Bool
 }
 
-func (r *testMemoryLimit) Take(_ context.Context, n int64) error {
+func (r *recordingMemoryLimiter) Take(_ context.Context, n int64) error {
 	if r.full.Load() {
 		return context.DeadlineExceeded
 	}
@@ -26,21 +26,22 @@ func (r *testMemoryLimit) Take(_ context.Context, n int64) error {
 	return nil
 }
 
-func (r *testMemoryLimit) TryTake(n int64) bool {
+func (r *recordingMemoryLimiter) TryTake(n int64) bool {
 	return r.Take(context.Background(),
 		n) == nil
 }
-func (r *testMemoryLimit) Give(n int64)                                 { r.taken.Add(-n) }
-func (r *testMemoryLimit) TakeLarge(ctx context.Context, n int64) error { return r.Take(ctx, n) }
-func (r *testMemoryLimit) GiveLarge(n int64)                            { r.Give(n) }
+func (r *recordingMemoryLimiter) Give(n int64)                                 { r.taken.Add(-n) }
+func (r *recordingMemoryLimiter) TakeLarge(ctx context.Context, n int64) error { return r.Take(ctx, n) }
+func (r *recordingMemoryLimiter) GiveLarge(n int64)                            { r.Give(n) }
 
 // TestLargeBody checks that a queue with a sufficient size limit accepts and returns a message of 20 MB,
 // which counts against Options.Memory only while it is sent or received.
 func TestLargeBody(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, access.Options{})
-	r := &testMemoryLimit{}
-	w.web.Config.Handler = New(Options{Queues: w.q, Guard: access.New(access.Options{}), Memory: r})
+	w := newServerUnderTest(t, access.TokenVerifierOptions{})
+	r := &recordingMemoryLimiter{}
+	w.web.Config.Handler = New(Options{Queues: w.q, Guard: access.New(access.TokenVerifierOptions{}),
+		Memory: r})
 	p := entity.Defaults(entity.Queue)
 	p.MaxMessageKB = 32 << 10
 	if _, err := w.q.Create(t.Context(), entity.Queue, "q", p); err != nil {

@@ -18,7 +18,7 @@ import (
 )
 
 // broker returns the parsed BrokerProperties header of a response that contains a message.
-func (w *testServer) broker(a testResponse) (b receivedProperties) {
+func (w *serverUnderTest) broker(a testResponse) (b receivedBrokerProperties) {
 	w.t.Helper()
 	if err := json.Unmarshal([]byte(a.header.Get(brokerProperties)), &b); err != nil {
 		w.t.Fatal(err)
@@ -28,7 +28,7 @@ func (w *testServer) broker(a testResponse) (b receivedProperties) {
 
 func TestSendAndSettle(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, access.Options{})
+	w := newServerUnderTest(t, access.TokenVerifierOptions{})
 	w.queue("/Orders", "<LockDuration>PT1M</LockDuration><MaxDeliveryCount>2</MaxDeliveryCount>")
 	w.must(204, "POST", "/orders/messages/head?timeout=0", "")
 	a := w.must(
@@ -81,7 +81,7 @@ func TestSendAndSettle(t *testing.T) {
 // exist, 404 for a message that does not exist, and others for invalid or forbidden requests.
 func TestStatusOfFailedRequests(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, access.Options{})
+	w := newServerUnderTest(t, access.TokenVerifierOptions{})
 	w.must(410, "POST", "/q/messages", "x")
 	w.must(410, "POST", "/q/messages/head", "")
 	w.must(410, "DELETE", "/q/messages/1/00000000-0000-0000-0000-000000000000", "")
@@ -109,7 +109,7 @@ func TestStatusOfFailedRequests(t *testing.T) {
 // determined by the form of each value, and that a received message has the properties as headers.
 func TestRequestHeadersAsProperties(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, access.Options{})
+	w := newServerUnderTest(t, access.TokenVerifierOptions{})
 	w.queue("/q", "")
 	sent := map[string]string{"Text": `"a \"b\""`, "Yes": "true", "No": "false", "N": "42",
 		"Big": "9007199254740993",
@@ -161,7 +161,7 @@ func TestRequestHeadersAsProperties(t *testing.T) {
 
 func TestBatch(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, access.Options{})
+	w := newServerUnderTest(t, access.TokenVerifierOptions{})
 	w.queue("/q", "")
 	const kind = "application/vnd.microsoft.servicebus.json"
 	w.must(
@@ -213,7 +213,7 @@ func TestBatch(t *testing.T) {
 
 func TestScheduled(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, access.Options{})
+	w := newServerUnderTest(t, access.TokenVerifierOptions{})
 	w.queue("/q", "")
 	w.must(201, "POST", "/q/messages", "x", brokerProperties,
 		`{"ScheduledEnqueueTimeUtc":"Thu, 02 Jul 2026 01:33:27 GMT"}`)
@@ -229,7 +229,7 @@ func TestScheduled(t *testing.T) {
 // TestWaiting checks that a receive that waits returns a message that is sent meanwhile.
 func TestWaiting(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, access.Options{})
+	w := newServerUnderTest(t, access.TokenVerifierOptions{})
 	w.queue("/q", "")
 	got := make(chan testResponse, 1)
 	go func() { got <- w.do("DELETE", "/q/messages/head?timeout=60", "") }()
@@ -248,7 +248,7 @@ func TestWaiting(t *testing.T) {
 
 // waiting returns the time of the last access to an entity in milliseconds since 1970, or 0 before the
 // first. A receive that begins to wait sets it.
-func (w *testServer) waiting(path string) int64 {
+func (w *serverUnderTest) waiting(path string) int64 {
 	w.t.Helper()
 	e, err := w.q.Get(w.t.Context(), path)
 	if err != nil {
@@ -265,7 +265,8 @@ func TestTokenRights(t *testing.T) {
 	all := access.EmulatorKey()
 	sender, listener := access.Key{Name: "s", Rights: access.Send, Text: "one"}, access.Key{Name: "l",
 		Rights: access.Listen, Text: "two"}
-	w := newTestServer(t, access.Options{Mode: access.Strict, Keys: []access.Key{all, sender, listener}})
+	w := newServerUnderTest(t, access.TokenVerifierOptions{Mode: access.Strict,
+		Keys: []access.Key{all, sender, listener}})
 	w.queue("/q", "")
 	w.queue("/q2", "")
 	hour := ttl.SystemClock{}.Now().Add(time.Hour)
@@ -328,7 +329,7 @@ func FuzzRequests(f *testing.F) {
 			strings.Contains(strings.ToLower(u.Path), "head") && u.RawQuery != "timeout=0" {
 			return // no request, or one that waits
 		}
-		w := newTestServer(t, access.Options{})
+		w := newServerUnderTest(t, access.TokenVerifierOptions{})
 		w.queue("/q", "")
 		if a := w.do(parts[0], parts[1], parts[2], "Content-Type", parts[3], brokerProperties,
 			parts[4]); a.status >= 500 {

@@ -131,9 +131,9 @@ func (c *activeRequest) settle(path, id, lock string) error {
 	}
 	switch c.r.Method {
 	case http.MethodDelete:
-		err = c.o.Queues.Settle(ctx, a, token, queue.Settlement{Outcome: queue.Complete}, nil)
+		err = c.o.Queues.Settle(ctx, a, token, queue.SettlementRequest{Outcome: queue.Complete}, nil)
 	case http.MethodPut:
-		err = c.o.Queues.Settle(ctx, a, token, queue.Settlement{Outcome: queue.Abandon}, nil)
+		err = c.o.Queues.Settle(ctx, a, token, queue.SettlementRequest{Outcome: queue.Abandon}, nil)
 	case http.MethodPost:
 		_, err = c.o.Queues.RenewLocks(ctx, a, []message.UUID{token})
 	default:

@@ -14,7 +14,7 @@ import (
 // no keys or tokens.
 func TestRequestLogEntries(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, access.Options{})
+	w := newServerUnderTest(t, access.TokenVerifierOptions{})
 	w.queue("/q", "")
 	w.must(201, "POST", "/q/messages", "one")
 	w.fault(inject.FaultRule{Fault: inject.Drop, Operations: []inject.OperationKind{inject.Send}})

@@ -18,7 +18,7 @@ import (
 // texts.
 func TestEntityNames(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, access.Options{})
+	w := newServerUnderTest(t, access.TokenVerifierOptions{})
 	for _, name := range []string{"/txt/.-_123", "/Bus/Fault--Shop.Contracts/Placed--", "/ns/PingMessage__",
 		"/tests.bugs.batcheditem__", "/health", "/subscriptions", "/Subscriptions/x", "/messages"} {
 		d := w.parse(w.put(201, name+"?api-version=2021-05", "TopicDescription", ""))
@@ -72,7 +72,7 @@ func TestEntityNames(t *testing.T) {
 func TestRightsToManage(t *testing.T) {
 	t.Parallel()
 	listen := access.Key{Name: "ListenOnly", Rights: access.Listen, Text: "k"}
-	w := newTestServer(t, access.Options{Mode: access.Strict,
+	w := newServerUnderTest(t, access.TokenVerifierOptions{Mode: access.Strict,
 		Keys: []access.Key{access.EmulatorKey(), listen}})
 	w.put(201, "/q", "QueueDescription", "")
 	w.put(201, "/t", "TopicDescription", "")
@@ -140,7 +140,8 @@ func TestRightsToManage(t *testing.T) {
 // queue only, with the rights of its rule.
 func TestKeysOfEntities(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, access.Options{Mode: access.Strict, Keys: []access.Key{access.EmulatorKey()}})
+	w := newServerUnderTest(t, access.TokenVerifierOptions{Mode: access.Strict,
+		Keys: []access.Key{access.EmulatorKey()}})
 	const rule = `<AuthorizationRules><AuthorizationRule i:type="SharedAccessAuthorizationRule">` +
 		`<ClaimType>SharedAccessKey</ClaimType><ClaimValue>None</ClaimValue><Rights><AccessRights>` +
 		`Send</AccessRights></Rights>` +
@@ -170,7 +171,7 @@ func TestKeysOfEntities(t *testing.T) {
 // refused in requests and left out of responses.
 func TestVersions(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, access.Options{})
+	w := newServerUnderTest(t, access.TokenVerifierOptions{})
 	const large = "<MaxMessageSizeInKilobytes>1024</MaxMessageSizeInKilobytes>"
 	for _, kind := range []string{"QueueDescription", "TopicDescription"} {
 		w.put(400, "/e?api-version=2017-04", kind, large)
@@ -201,7 +202,7 @@ func TestVersions(t *testing.T) {
 // partitioned entities: MaxSizeInMegabytes, SupportOrdering and AccessedAt.
 func TestComputedEntityValues(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, access.Options{})
+	w := newServerUnderTest(t, access.TokenVerifierOptions{})
 	for kind, path := range map[string]string{"QueueDescription": "/q", "TopicDescription": "/t"} {
 		d := w.description(w.put(201, path, kind, "<MaxSizeInMegabytes>3072</MaxSizeInMegabytes>"+
 			"<EnablePartitioning>true</EnablePartitioning>"))
@@ -236,9 +237,9 @@ func TestComputedEntityValues(t *testing.T) {
 // secrets.
 func TestLog(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, access.Options{})
+	w := newServerUnderTest(t, access.TokenVerifierOptions{})
 	var log bytes.Buffer
-	h := New(Options{Queues: w.q, Guard: access.New(access.Options{}),
+	h := New(Options{Queues: w.q, Guard: access.New(access.TokenVerifierOptions{}),
 		Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	w.web.Config.Handler = h
 	w.put(201, "/q?api-version=2021-05", "QueueDescription", "")

@@ -11,7 +11,7 @@ import (
 // the client sent, because clients compare them.
 func TestRuleValues(t *testing.T) {
 	t.Parallel()
-	w := newTestServer(t, access.Options{})
+	w := newServerUnderTest(t, access.TokenVerifierOptions{})
 	w.put(201, "/t", "TopicDescription", "")
 	w.put(201, "/t/Subscriptions/s", "SubscriptionDescription", "")
 	parameter := func(key, kind, text string) string {

@@ -76,7 +76,7 @@ func (c *activeRequest) readSingle(body []byte, contentType string) ([]*message.
 		return nil, err
 	}
 	if text := c.r.Header.Get(brokerProperties); text != "" {
-		var p sentProperties
+		var p sentBrokerProperties
 		if err := json.Unmarshal([]byte(text), &p); err != nil {
 			return nil, badRequest("The header BrokerProperties is malformed: " + err.Error() + ".")
 		}
@@ -90,7 +90,7 @@ func (c *activeRequest) readSingle(body []byte, contentType string) ([]*message.
 // batchedMessage is one message of a batch.
 type batchedMessage struct {
 	Body             *string
-	BrokerProperties *sentProperties
+	BrokerProperties *sentBrokerProperties
 	UserProperties   map[string]json.RawMessage
 	IsBodyBase64     bool
 }

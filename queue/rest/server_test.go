@@ -19,8 +19,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// testServer is a REST server over queues in memory. Its clock moves only when the test calls advance.
-type testServer struct {
+// serverUnderTest is a REST server over queues in memory. Its clock moves only when the test calls advance.
+type serverUnderTest struct {
 	t     *testing.T
 	h     *host.Host
 	q     *queue.Queues
@@ -31,13 +31,13 @@ type testServer struct {
 	requests *requestlog.Log
 }
 
-func newTestServer(t *testing.T, o access.Options) *testServer {
+func newServerUnderTest(t *testing.T, o access.TokenVerifierOptions) *serverUnderTest {
 	t.Helper()
 	e, err := testdisk.New(t).Open(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &testServer{t: t, q: queue.New(queue.Options{})}
+	w := &serverUnderTest{t: t, q: queue.New(queue.Options{})}
 	at := time.Date(2026, 7, 2, 1, 32, 27, 0, time.UTC)
 	w.h, err = host.Open(t.Context(), e, host.Options{Clock: ttl.NewManual(at), ManualReaper: true},
 		w.q.Tenant())
@@ -64,7 +64,7 @@ func newTestServer(t *testing.T, o access.Options) *testServer {
 }
 
 // advance moves the clock by d and lets the reaper purge what has expired.
-func (w *testServer) advance(d time.Duration) {
+func (w *serverUnderTest) advance(d time.Duration) {
 	w.t.Helper()
 	if _, err := w.h.Instance().SetClock(w.t.Context(), ttl.ClockChangeRequest{Advance: &d}); err != nil {
 		w.t.Fatal(err)
@@ -82,7 +82,7 @@ type testResponse struct {
 }
 
 // do sends a request and returns the response. headers are alternately names and values.
-func (w *testServer) do(method, path, body string, headers ...string) testResponse {
+func (w *serverUnderTest) do(method, path, body string, headers ...string) testResponse {
 	w.t.Helper()
 	url := path
 	if !strings.Contains(path, "://") {
@@ -109,7 +109,7 @@ func (w *testServer) do(method, path, body string, headers ...string) testRespon
 }
 
 // must sends a request, checks that the response has the given status, and returns it.
-func (w *testServer) must(status int, method, path, body string, headers ...string) testResponse {
+func (w *serverUnderTest) must(status int, method, path, body string, headers ...string) testResponse {
 	w.t.Helper()
 	a := w.do(method, path, body, headers...)
 	if a.status != status {
@@ -131,7 +131,7 @@ func (w *testServer) must(status int, method, path, body string, headers ...stri
 
 // put sends a PUT that creates or changes an entity or a rule, and checks the status of the response. kind
 // is the name of the description element, and elements is the XML inside of it.
-func (w *testServer) put(status int, path, kind, elements string, headers ...string) testResponse {
+func (w *serverUnderTest) put(status int, path, kind, elements string, headers ...string) testResponse {
 	w.t.Helper()
 	return w.must(status, http.MethodPut, path,
 		`<entry xmlns="http://www.w3.org/2005/Atom"><content type="application/xml"><`+
@@ -139,7 +139,7 @@ func (w *testServer) put(status int, path, kind, elements string, headers ...str
 			`></content></entry>`, headers...)
 }
 
-func (w *testServer) queue(path, elements string) {
+func (w *serverUnderTest) queue(path, elements string) {
 	w.t.Helper()
 	w.put(201, path, "QueueDescription", elements)
 }
@@ -159,7 +159,7 @@ type atomDocument struct {
 	Entries []atomDocument `xml:"entry"`
 }
 
-func (w *testServer) parse(a testResponse) atomDocument {
+func (w *serverUnderTest) parse(a testResponse) atomDocument {
 	w.t.Helper()
 	var p atomDocument
 	if err := xml.Unmarshal([]byte(a.body), &p); err != nil {
@@ -169,7 +169,7 @@ func (w *testServer) parse(a testResponse) atomDocument {
 }
 
 // description returns the element that describes the entity or rule in the ATOM entry of a response.
-func (w *testServer) description(a testResponse) *xmlNode {
+func (w *serverUnderTest) description(a testResponse) *xmlNode {
 	w.t.Helper()
 	p := w.parse(a)
 	if len(p.Content.Nodes) != 1 {

@@ -16,7 +16,7 @@ type Action struct {
 // actionStatement is a SET statement or, if value is nil, a REMOVE statement.
 type actionStatement struct {
 	of    propertyNode
-	value node
+	value expressionNode
 }
 
 // NewAction parses an action. It fails with a *SyntaxError.

@@ -23,7 +23,7 @@
 // ignored in the names of properties, but not in strings.
 //
 //	lexer.go, parser.go   text -> tree, or a SyntaxError
-//	node.go               the tree, and its text
+//	expressionNode.go               the tree, and its text
 //	eval.go, value.go     the tree and a message -> a value
 //	action.go             the statements of an action
 //	filter.go             the four kinds; how they are stored

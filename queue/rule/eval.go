@@ -12,7 +12,7 @@ import (
 type evaluatedMessage struct{ Message }
 
 // truthIn returns the truth value of a node on the message s. A value that is not Boolean is unknown.
-func truthIn(s *evaluatedMessage, n node) truthValue {
+func truthIn(s *evaluatedMessage, n expressionNode) truthValue {
 	if v := n.eval(s); v.Kind == Boolean {
 		return truthOf(v.Bool())
 	}
@@ -271,7 +271,7 @@ func matches(text string, pattern []likePatternPiece) bool {
 }
 
 // textOf returns the text of an expression's tree.
-func textOf(n node) string {
+func textOf(n expressionNode) string {
 	var b strings.Builder
 	n.write(&b)
 	return b.String()

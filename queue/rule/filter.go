@@ -20,7 +20,7 @@ type Filter struct {
 	kind        FilterKind
 	expression  string
 	parameters  []Parameter
-	tree        node
+	tree        expressionNode
 	correlation *CorrelationFilter
 }
 

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// node is a node of an expression's tree. write writes the node with enough parentheses that the text parses
-// to the same tree.
-type node interface {
+// expressionNode is a node of an expression's tree. write writes the node with enough parentheses that the
+// text parses to the same tree.
+type expressionNode interface {
 	eval(*evaluatedMessage) Value
 	write(*strings.Builder)
 	// logical reports whether the node is a predicate, whose value is a truth, rather than an expression.
@@ -28,49 +28,49 @@ type parameterNode struct {
 
 type newIDNode struct{}
 
-type propertyFunctionNode struct{ name node } // property(...)
+type propertyFunctionNode struct{ name expressionNode } // property(...)
 
 type unaryNode struct {
 	negative bool
-	of       node
+	of       expressionNode
 }
 
 type binaryNode struct {
 	op   byte
-	a, b node
+	a, b expressionNode
 }
 
 type comparisonNode struct {
 	op   string
-	a, b node
+	a, b expressionNode
 }
 
 type isNullNode struct {
-	of  node
+	of  expressionNode
 	not bool
 }
 
 type inNode struct {
-	of   node
-	list []node
+	of   expressionNode
+	list []expressionNode
 	not  bool
 }
 
 type likeNode struct {
-	of      node
-	pattern node
-	escape  node // nil: none
+	of      expressionNode
+	pattern expressionNode
+	escape  expressionNode // nil: none
 	not     bool
 }
 
 type existsNode struct{ of propertyNode }
 
-type notNode struct{ of node }
+type notNode struct{ of expressionNode }
 
 // andOrNode is an AND or OR of two or more operands.
 type andOrNode struct {
 	or   bool
-	list []node
+	list []expressionNode
 }
 
 func (literalNode) logical() bool          { return false }

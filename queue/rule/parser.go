@@ -69,7 +69,7 @@ func (p *parser) expect(word string) error {
 }
 
 // parsePredicate parses a text that consists of one condition.
-func parsePredicate(text string, parameters []Parameter) (node, error) {
+func parsePredicate(text string, parameters []Parameter) (expressionNode, error) {
 	p, err := newParser(text, parameters)
 	if err != nil {
 		return nil, err
@@ -91,16 +91,16 @@ func (p *parser) enter() error {
 
 func (p *parser) leave() { p.depth-- }
 
-func (p *parser) or() (node, error) { return p.junction(true, "OR", p.and) }
+func (p *parser) or() (expressionNode, error) { return p.junction(true, "OR", p.and) }
 
-func (p *parser) and() (node, error) { return p.junction(false, "AND", p.not) }
+func (p *parser) and() (expressionNode, error) { return p.junction(false, "AND", p.not) }
 
-func (p *parser) junction(or bool, word string, part func() (node, error)) (node, error) {
+func (p *parser) junction(or bool, word string, part func() (expressionNode, error)) (expressionNode, error) {
 	first, err := part()
 	if err != nil || !p.isWord(word) {
 		return first, err
 	}
-	list := []node{first}
+	list := []expressionNode{first}
 	for p.isWord(word) {
 		if err := p.advance(); err != nil {
 			return nil, err
@@ -114,7 +114,7 @@ func (p *parser) junction(or bool, word string, part func() (node, error)) (node
 	return andOrNode{or, list}, nil
 }
 
-func (p *parser) not() (node, error) {
+func (p *parser) not() (expressionNode, error) {
 	ok, err := p.accept("NOT")
 	if err != nil || !ok {
 		return p.predicate(err)
@@ -129,7 +129,7 @@ func (p *parser) not() (node, error) {
 
 // predicate parses an expression and an optional comparison, IS, IN or LIKE after it. err is the result of
 // the caller's last step: if it is not nil, predicate only returns it.
-func (p *parser) predicate(err error) (node, error) {
+func (p *parser) predicate(err error) (expressionNode, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +181,7 @@ func (p *parser) acceptNot(err error) (bool, error) {
 }
 
 // requireValue fails if one of the nodes is a predicate instead of a value.
-func (p *parser) requireValue(list ...node) error {
+func (p *parser) requireValue(list ...expressionNode) error {
 	for _, n := range list {
 		if n.logical() {
 			return p.failHere("A condition cannot be compared or calculated with.")
@@ -190,7 +190,7 @@ func (p *parser) requireValue(list ...node) error {
 	return nil
 }
 
-func (p *parser) in(a node, not bool) (node, error) {
+func (p *parser) in(a expressionNode, not bool) (expressionNode, error) {
 	if err := p.advance(); err != nil {
 		return nil, err
 	}
@@ -218,7 +218,7 @@ func (p *parser) in(a node, not bool) (node, error) {
 	return n, p.expect(")")
 }
 
-func (p *parser) like(a node, not bool) (node, error) {
+func (p *parser) like(a expressionNode, not bool) (expressionNode, error) {
 	if err := p.advance(); err != nil {
 		return nil, err
 	}
@@ -245,11 +245,11 @@ func (p *parser) like(a node, not bool) (node, error) {
 	return n, p.requireValue(a, n.pattern)
 }
 
-func (p *parser) sum() (node, error) { return p.chain("+-", p.product) }
+func (p *parser) sum() (expressionNode, error) { return p.chain("+-", p.product) }
 
-func (p *parser) product() (node, error) { return p.chain("*/%", p.factor) }
+func (p *parser) product() (expressionNode, error) { return p.chain("*/%", p.factor) }
 
-func (p *parser) chain(ops string, part func() (node, error)) (node, error) {
+func (p *parser) chain(ops string, part func() (expressionNode, error)) (expressionNode, error) {
 	a, err := part()
 	for steps := 0; err == nil && p.cur.kind == tokSymbol && len(p.cur.text) == 1 &&
 		strings.Contains(ops, p.cur.text); steps++ {
@@ -272,7 +272,7 @@ func (p *parser) chain(ops string, part func() (node, error)) (node, error) {
 	return a, err
 }
 
-func (p *parser) factor() (node, error) {
+func (p *parser) factor() (expressionNode, error) {
 	if !p.isSymbol("+") && !p.isSymbol("-") {
 		return p.atom()
 	}
@@ -295,7 +295,7 @@ func (p *parser) factor() (node, error) {
 	return unaryNode{negative, n}, p.requireValue(n)
 }
 
-func (p *parser) atom() (node, error) {
+func (p *parser) atom() (expressionNode, error) {
 	t := p.cur
 	switch t.kind {
 	case tokString:
@@ -332,7 +332,7 @@ func (p *parser) atom() (node, error) {
 }
 
 // numeral parses a number. It is an integer if it has neither a fraction nor an exponent.
-func (p *parser) numeral(sign string) (node, error) {
+func (p *parser) numeral(sign string) (expressionNode, error) {
 	text := sign + p.cur.text
 	var v Value
 	if strings.ContainsAny(text, ".eE") {

@@ -6,7 +6,7 @@ import "strings"
 const reserved = " AND OR NOT IS IN LIKE ESCAPE NULL EXISTS TRUE FALSE SET REMOVE "
 
 // word parses a literal, a function call or a property.
-func (p *parser) word() (node, error) {
+func (p *parser) word() (expressionNode, error) {
 	name := p.cur
 	switch strings.ToUpper(name.text) {
 	case "TRUE", "FALSE":
@@ -30,7 +30,7 @@ func (p *parser) word() (node, error) {
 	return p.property()
 }
 
-func (p *parser) exists() (node, error) {
+func (p *parser) exists() (expressionNode, error) {
 	if err := p.advance(); err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func (p *parser) exists() (node, error) {
 }
 
 // function parses a function call. The current token is the opening parenthesis.
-func (p *parser) function(name token) (node, error) {
+func (p *parser) function(name token) (expressionNode, error) {
 	if err := p.enter(); err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func (p *parser) function(name token) (node, error) {
 }
 
 // property parses a property name. "sys." or "user." before it selects system or application properties.
-func (p *parser) property() (node, error) {
+func (p *parser) property() (expressionNode, error) {
 	first := p.cur
 	if first.kind != tokName && first.kind != tokQuoted ||
 		first.kind == tokName && strings.Contains(reserved, " "+strings.ToUpper(first.text)+" ") {

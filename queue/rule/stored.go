@@ -10,14 +10,14 @@ import (
 
 // storedFilter is a Filter in JSON.
 type storedFilter struct {
-	Kind        FilterKind         `json:"kind"`
-	Expression  string             `json:"expression,omitempty"`
-	Parameters  []storedParameter  `json:"parameters,omitempty"`
-	Correlation *storedCorrelation `json:"correlation,omitempty"`
+	Kind        FilterKind               `json:"kind"`
+	Expression  string                   `json:"expression,omitempty"`
+	Parameters  []storedParameter        `json:"parameters,omitempty"`
+	Correlation *storedCorrelationFilter `json:"correlation,omitempty"`
 }
 
-// storedCorrelation is a CorrelationFilter in JSON.
-type storedCorrelation struct {
+// storedCorrelationFilter is a CorrelationFilter in JSON.
+type storedCorrelationFilter struct {
 	Fields     map[string]string `json:"fields,omitempty"`
 	Properties []storedParameter `json:"properties,omitempty"`
 }
@@ -57,7 +57,8 @@ func load(list []storedParameter) (out []Parameter) {
 func (f Filter) MarshalJSON() ([]byte, error) {
 	s := storedFilter{Kind: f.kind, Expression: f.expression, Parameters: store(f.parameters)}
 	if c := f.correlation; c != nil {
-		s.Correlation = &storedCorrelation{Fields: make(map[string]string), Properties: store(c.Properties)}
+		s.Correlation = &storedCorrelationFilter{Fields: make(map[string]string),
+			Properties: store(c.Properties)}
 		for _, field := range c.fields() {
 			s.Correlation.Fields[field.Name] = field.Value.text
 		}

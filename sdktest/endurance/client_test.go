@@ -29,9 +29,9 @@ func must(t *testing.T, err error) {
 }
 
 // startServer starts a server with data in the folder dir, Service Bus and the given further arguments, and
-// creates the database d. c is a client of documents, and q one of Service Bus's management and messages, whose
-// token is valid for the given time. At the end of the test the server is killed if it still runs, and its output
-// is shown if the test has failed or the server has had a panic.
+// creates the database d. c is a client of documents, and q one of Service Bus's management and messages,
+// whose token is valid for the given time. At the end of the test the server is killed if it still runs, and
+// its output is shown if the test has failed or the server has had a panic.
 func startServer(t *testing.T, dir string, valid time.Duration, args ...string) (s *sdktest.Server, c, q *client) {
 	t.Helper()
 	port, err := sdktest.FreePort()

@@ -40,7 +40,7 @@ type enduranceTest struct {
 	c, q    *client
 	writers []*documentWriter
 	queue   *queueModel
-	storm   *expiryStorm
+	storm   *massExpiryClient
 	feed    *changeFeedReader
 	splits  int
 }
@@ -82,7 +82,7 @@ func newEnduranceTest(t *testing.T) *enduranceTest {
 	for _, id := range []string{"c", "storm"} {
 		r.c.want(t, 201, "POST", "dbs/d/colls", `{"id":"`+id+`","partitionKey":{"paths":["/pk"],"version":2},"defaultTtl":-1}`)
 	}
-	r.storm = &expiryStorm{c: r.c, cycle: 1}
+	r.storm = &massExpiryClient{c: r.c, cycle: 1}
 	r.feed = &changeFeedReader{c: r.c, etags: map[string]string{}, latest: map[string]int{}}
 	r.q.want(t, 201, "PUT", "q?api-version=2021-05", `<entry xmlns="http://www.w3.org/2005/Atom"><content type="application/xml">`+
 		`<QueueDescription xmlns="http://schemas.microsoft.com/netservices/2010/10/servicebus/connect"><LockDuration>PT5S</LockDuration>`+

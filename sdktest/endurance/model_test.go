@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// documentState is a possible state of a document: absent if value is 0, or else written with this value
-// at a time between from and to (seconds since 1970), with a ttl in seconds (-1: never expires).
-type documentState struct {
+// possibleDocumentState is a possible state of a document: absent if value is 0, or else written with this
+// value at a time between from and to (seconds since 1970), with a ttl in seconds (-1: never expires).
+type possibleDocumentState struct {
 	value    int // 0: absent
 	from, to int64
 	ttl      int
@@ -22,7 +22,7 @@ type documentState struct {
 
 // may reports whether a read between the times begun and ended may find the document (present), and
 // whether it may find none (absent). It tolerates a second, because the server counts in whole seconds.
-func (s documentState) may(begun, ended int64) (present, absent bool) {
+func (s possibleDocumentState) may(begun, ended int64) (present, absent bool) {
 	switch {
 	case s.value == 0:
 		return false, true
@@ -37,8 +37,8 @@ func (s documentState) may(begun, ended int64) (present, absent bool) {
 // state after a write whose result is unknown.
 type modelDocument struct {
 	id      string
-	acked   documentState
-	pending *documentState // what a write would have made of it whose answer never came or was a failure
+	acked   possibleDocumentState
+	pending *possibleDocumentState // what a write would have made of it whose answer never came or was a failure
 }
 
 // maxDocuments is the number of different documents of a writer. The writer overwrites old documents, so
@@ -111,7 +111,8 @@ func failed(status int) bool {
 // change sends a request that writes the document d, and updates the model: to the state next if the write
 // succeeds. If its result is unknown, next is a pending state. what names the operation in counts and
 // errors.
-func (w *documentWriter) change(ctx context.Context, d *modelDocument, next documentState, what, method, path,
+func (w *documentWriter) change(ctx context.Context, d *modelDocument, next possibleDocumentState, what,
+	method, path,
 	body string, headers ...string) error {
 	next.from = now()
 	d.pending = &next
@@ -129,7 +130,7 @@ func (w *documentWriter) change(ctx context.Context, d *modelDocument, next docu
 		if _, absent := d.acked.may(next.from, next.to); !absent {
 			w.fault("%s of %s: 404, but it is %+v", what, d.id, d.acked)
 		}
-		d.acked, d.pending = documentState{}, nil
+		d.acked, d.pending = possibleDocumentState{}, nil
 		return nil
 	case a.status >= 300:
 		w.fault("%s of %s: %d %.200s", what, d.id, a.status, a.body)
@@ -151,7 +152,7 @@ func (w *documentWriter) change(ctx context.Context, d *modelDocument, next docu
 
 func (w *documentWriter) upsert(ctx context.Context, d *modelDocument) error {
 	w.value++
-	next := documentState{value: w.value, ttl: []int{-1, 2, 5, 20, 3600}[w.rng.IntN(5)]}
+	next := possibleDocumentState{value: w.value, ttl: []int{-1, 2, 5, 20, 3600}[w.rng.IntN(5)]}
 	body := fmt.Sprintf(`{"id":%q,"pk":%q,"value":%d,"ttl":%d,"tags":["a%d","b"],"filler":"%0400d"}`, d.id, w.name, next.value,
 		next.ttl, next.value%17, next.value)
 	return w.change(ctx, d, next, "upsert", "POST", items, body, "x-ms-documentdb-is-upsert", "True")
@@ -159,7 +160,7 @@ func (w *documentWriter) upsert(ctx context.Context, d *modelDocument) error {
 
 func (w *documentWriter) patch(ctx context.Context, d *modelDocument) error {
 	w.value++
-	next := documentState{value: w.value, ttl: d.acked.ttl}
+	next := possibleDocumentState{value: w.value, ttl: d.acked.ttl}
 	if d.acked.value == 0 {
 		return w.read(ctx, d)
 	}
@@ -168,7 +169,7 @@ func (w *documentWriter) patch(ctx context.Context, d *modelDocument) error {
 }
 
 func (w *documentWriter) delete(ctx context.Context, d *modelDocument) error {
-	return w.change(ctx, d, documentState{}, "delete", "DELETE", items+"/"+d.id, "")
+	return w.change(ctx, d, possibleDocumentState{}, "delete", "DELETE", items+"/"+d.id, "")
 }
 
 // read reads a document and records an error if its model does not allow the result. The result also
@@ -199,7 +200,7 @@ func (w *documentWriter) read(ctx context.Context, d *modelDocument) error {
 			return nil
 		}
 	}
-	may := []documentState{d.acked}
+	may := []possibleDocumentState{d.acked}
 	if d.pending != nil {
 		if d.pending.to == 0 {
 			d.pending.to = ended
@@ -211,7 +212,7 @@ func (w *documentWriter) read(ctx context.Context, d *modelDocument) error {
 		if got.Value == 0 && absent || got.Value != 0 && present && got.Value == s.value {
 			d.pending = nil
 			if d.acked = s; got.Value == 0 {
-				d.acked = documentState{}
+				d.acked = possibleDocumentState{}
 			} else {
 				d.acked.from, d.acked.to = got.TS, got.TS
 			}
@@ -219,7 +220,7 @@ func (w *documentWriter) read(ctx context.Context, d *modelDocument) error {
 		}
 	}
 	w.fault("read of %s at %d to %d: value %d, but it is %+v or %+v", d.id, begun, ended, got.Value, d.acked, d.pending)
-	d.acked, d.pending = documentState{}, nil
+	d.acked, d.pending = possibleDocumentState{}, nil
 	return nil
 }
 

@@ -19,25 +19,25 @@ import (
 
 var shapeScale = flag.Float64("scale", 0.02, "share of the full sizes of TestGrowthOfShapes")
 
-// dataShape is a kind of data whose size n TestGrowthOfShapes varies.
-type dataShape struct {
+// growthTestDataKind is a kind of data whose size n TestGrowthOfShapes varies.
+type growthTestDataKind struct {
 	name         string // of n, for the table
 	small, large int    // values of n at the scale 1
 	fixed        bool   // the sizes do not depend on the scale
-	measure      func(*shapeServer, int)
+	measure      func(*dataShapeServer, int)
 }
 
-// shapeServer is a server with data of one shape and size, and the measurements made of it.
-type shapeServer struct {
+// dataShapeServer is a server with data of one shape and size, and the measurements made of it.
+type dataShapeServer struct {
 	t      *testing.T
 	s      *sdktest.Server
 	c, q   *client // of documents, of Service Bus's management and messages
 	dir    string
-	values []shapeMeasurement
+	values []dataShapeMeasurement
 }
 
-// shapeMeasurement is one value of a column of the table.
-type shapeMeasurement struct {
+// dataShapeMeasurement is one value of a column of the table.
+type dataShapeMeasurement struct {
 	name  string
 	value float64
 	unit  string
@@ -51,7 +51,7 @@ type shapeMeasurement struct {
 // small and a large number of them. It fails if a time or the memory grows although it should not depend on
 // the number.
 func TestGrowthOfShapes(t *testing.T) {
-	for _, shape := range []dataShape{
+	for _, shape := range []growthTestDataKind{
 		{"logical partitions", 1000, 100_000, false, measureKeys},
 		{"documents in one logical partition", 10_000, 1_000_000, false, measureOneKey},
 		{"containers", 100, 10_000, false, measureContainers},
@@ -64,15 +64,15 @@ func TestGrowthOfShapes(t *testing.T) {
 	}
 }
 
-func (d dataShape) compare(t *testing.T) {
-	var columns [2][]shapeMeasurement
+func (d growthTestDataKind) compare(t *testing.T) {
+	var columns [2][]dataShapeMeasurement
 	sizes := [2]int{d.small, d.large}
 	for i, n := range sizes {
 		if !d.fixed {
 			n = max(int(float64(n)**shapeScale), 10)
 		}
 		sizes[i] = n
-		s := startShapeServer(t)
+		s := startDataShapeServer(t)
 		d.measure(s, n)
 		must(t, s.s.Stop())
 		columns[i] = s.values
@@ -90,24 +90,24 @@ func (d dataShape) compare(t *testing.T) {
 	t.Log("\n" + b.String())
 }
 
-func startShapeServer(t *testing.T) *shapeServer {
-	s := &shapeServer{t: t, dir: filepath.Join(t.TempDir(), "data")}
+func startDataShapeServer(t *testing.T) *dataShapeServer {
+	s := &dataShapeServer{t: t, dir: filepath.Join(t.TempDir(), "data")}
 	s.s, s.c, s.q = startServer(t, s.dir, 24*time.Hour)
 	return s
 }
 
 // add adds a measurement that may depend on the size.
-func (s *shapeServer) add(name string, value float64, unit string) {
-	s.values = append(s.values, shapeMeasurement{name, value, unit, -1})
+func (s *dataShapeServer) add(name string, value float64, unit string) {
+	s.values = append(s.values, dataShapeMeasurement{name, value, unit, -1})
 }
 
 // steady adds a measurement that must not depend on the size, but for the given slack.
-func (s *shapeServer) steady(name string, value float64, unit string, slack float64) {
-	s.values = append(s.values, shapeMeasurement{name, value, unit, slack})
+func (s *dataShapeServer) steady(name string, value float64, unit string, slack float64) {
+	s.values = append(s.values, dataShapeMeasurement{name, value, unit, slack})
 }
 
 // times calls f several times and adds its median time.
-func (s *shapeServer) times(name string, times int, f func(i int)) {
+func (s *dataShapeServer) times(name string, times int, f func(i int)) {
 	var list []time.Duration
 	for i := range times {
 		from := time.Now()
@@ -121,7 +121,7 @@ func (s *shapeServer) times(name string, times int, f func(i int)) {
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // restarts stops and starts the server, kills and starts it, and adds the times and the idle memory.
-func (s *shapeServer) restarts() {
+func (s *dataShapeServer) restarts() {
 	peaked := peak(s.s.PID())
 	s.add("memory, at most", float64(peaked>>10), "MB")
 	start := func() float64 {
@@ -139,7 +139,7 @@ func (s *shapeServer) restarts() {
 }
 
 // query queries the container c, in one logical partition unless key is empty.
-func (s *shapeServer) query(key, text string) {
+func (s *dataShapeServer) query(key, text string) {
 	headers := []string{"x-ms-documentdb-isquery", "true", "Content-Type", "application/query+json"}
 	if key == "" {
 		headers = append(headers, "x-ms-documentdb-query-enablecrosspartition", "true", "x-ms-documentdb-partitionkeyrangeid", "0")
@@ -149,16 +149,16 @@ func (s *shapeServer) query(key, text string) {
 	s.c.want(s.t, 200, "POST", items, fmt.Sprintf(`{"query":%q}`, text), headers...)
 }
 
-func (s *shapeServer) read(id int, key string) {
+func (s *dataShapeServer) read(id int, key string) {
 	s.c.want(s.t, 200, "GET", fmt.Sprint(items, "/", id), "", "x-ms-documentdb-partitionkey", `["`+key+`"]`)
 }
 
-func (s *shapeServer) createContainer(id string) {
+func (s *dataShapeServer) createContainer(id string) {
 	s.c.want(s.t, 201, "POST", "dbs/d/colls", `{"id":"`+id+`","partitionKey":{"paths":["/pk"],"version":2},"defaultTtl":-1}`)
 }
 
 // load imports n documents into the container c.
-func (s *shapeServer) load(n int, document func(i int) string) {
+func (s *dataShapeServer) load(n int, document func(i int) string) {
 	s.createContainer("c")
 	from := time.Now()
 	fill(s.t, s.s, n, document)
@@ -170,7 +170,7 @@ func smallDocument(i int, key string) string {
 	return fmt.Sprintf(`{"id":"%d","pk":%q,"number":%d,"team":%d,"name":"name %d","filler":"%0200d"}`, i, key, i, i%1000, i*7919%1_000_003, i)
 }
 
-func measureKeys(s *shapeServer, n int) {
+func measureKeys(s *dataShapeServer, n int) {
 	documents := 3 * max(int(100_000**shapeScale), 1000)
 	key := func(i int) string { return fmt.Sprint("key", i%n) }
 	s.load(documents, func(i int) string { return smallDocument(i, key(i)) })
@@ -190,7 +190,7 @@ func measureKeys(s *shapeServer, n int) {
 	s.restarts()
 }
 
-func measureOneKey(s *shapeServer, n int) {
+func measureOneKey(s *dataShapeServer, n int) {
 	s.load(n, func(i int) string { return smallDocument(i, "one") })
 	s.times("point read", 1000, func(i int) { s.read(i*7919%n, "one") })
 	s.times("the 10 latest", 200, func(int) { s.query("one", "SELECT TOP 10 * FROM c ORDER BY c._ts DESC") })
@@ -208,7 +208,7 @@ func measureOneKey(s *shapeServer, n int) {
 	s.times("write after it", 200, func(i int) { s.upsert(i, "one") })
 }
 
-func (s *shapeServer) upsert(id int, key string) {
+func (s *dataShapeServer) upsert(id int, key string) {
 	a, err := s.c.do(s.t.Context(), "POST", items, smallDocument(id, key), "x-ms-documentdb-partitionkey", `["`+key+`"]`,
 		"x-ms-documentdb-is-upsert", "True")
 	if must(s.t, err); a.status != http.StatusCreated && a.status != http.StatusOK {
@@ -231,7 +231,7 @@ func inParallel(n int, f func(i int)) float64 {
 	return float64(n) / time.Since(from).Seconds()
 }
 
-func measureContainers(s *shapeServer, n int) {
+func measureContainers(s *dataShapeServer, n int) {
 	s.createContainer("c")
 	s.add("creates, 8 at a time", inParallel(n, func(i int) { s.createContainer(fmt.Sprint("c", i)) }), "/s")
 	s.times("create", 50, func(i int) { s.createContainer(fmt.Sprint("more", i)) })
@@ -268,7 +268,7 @@ func measureContainers(s *shapeServer, n int) {
 	}(), "ms")
 }
 
-func measureLargeDocuments(s *shapeServer, bytes int) {
+func measureLargeDocuments(s *dataShapeServer, bytes int) {
 	s.createContainer("c")
 	filler := strings.Repeat("0123456789abcdef", (bytes-400)/16)
 	doc := func(i int) string {
@@ -290,7 +290,7 @@ func measureLargeDocuments(s *shapeServer, bytes int) {
 	s.restarts()
 }
 
-func measurePaths(s *shapeServer, n int) {
+func measurePaths(s *dataShapeServer, n int) {
 	documents := max(int(20_000**shapeScale), 500)
 	rng := rand.New(rand.NewPCG(1, 6))
 	s.load(documents, func(i int) string {
@@ -308,22 +308,22 @@ func measurePaths(s *shapeServer, n int) {
 	s.restarts()
 }
 
-func (s *shapeServer) createQueue(name string) {
+func (s *dataShapeServer) createQueue(name string) {
 	s.q.want(s.t, 201, "PUT", name+"?api-version=2021-05", `<entry xmlns="http://www.w3.org/2005/Atom"><content type="application/xml">`+
 		`<QueueDescription xmlns="http://schemas.microsoft.com/netservices/2010/10/servicebus/connect"></QueueDescription></content></entry>`,
 		"Content-Type", "application/atom+xml")
 }
 
-func (s *shapeServer) send(queue string, i int) {
+func (s *dataShapeServer) send(queue string, i int) {
 	s.q.want(s.t, 201, "POST", queue+"/messages", fmt.Sprintf("%0300d", i), "BrokerProperties", fmt.Sprintf(`{"MessageId":"m%d"}`, i))
 }
 
 // receive receives and deletes a message of the queue q.
-func (s *shapeServer) receive(queue string) {
+func (s *dataShapeServer) receive(queue string) {
 	s.q.want(s.t, 200, "DELETE", queue+"/messages/head?timeout=5", "")
 }
 
-func measureMessages(s *shapeServer, n int) {
+func measureMessages(s *dataShapeServer, n int) {
 	s.createQueue("q")
 	n = max(n, 2000) / 100 * 100
 	filler := strings.Repeat("0123456789", 30)
@@ -361,7 +361,7 @@ func locationPath(location string) string {
 	return path
 }
 
-func measureQueues(s *shapeServer, n int) {
+func measureQueues(s *dataShapeServer, n int) {
 	s.add("creates, 8 at a time", inParallel(n, func(i int) { s.createQueue(fmt.Sprint("q", i)) }), "/s")
 	s.times("create", 50, func(i int) { s.createQueue(fmt.Sprint("more", i)) })
 	s.times("list, 100 queues", 20, func(int) {

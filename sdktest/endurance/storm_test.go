@@ -18,11 +18,11 @@ const (
 	stormKey       = `["storm"]`
 )
 
-// expiryStorm is the only client of the container storm. It repeats a cycle: it fills the container, takes
-// a snapshot, lets all documents expire by a change of the default TTL, restores the container from the
+// massExpiryClient is the only client of the container storm. It repeats a cycle: it fills the container,
+// takes a snapshot, lets all documents expire by a change of the default TTL, restores the container from the
 // snapshot, and lets them expire again. After each step it compares the number of documents with the number
 // that the step must leave.
-type expiryStorm struct {
+type massExpiryClient struct {
 	c      *client
 	cycle  int   // the documents of a cycle have this number as their value
 	phase  int   // index in phases
@@ -33,7 +33,7 @@ type expiryStorm struct {
 
 // step sends one request. It returns an error if no response arrives; the next call then repeats the
 // request.
-func (s *expiryStorm) step(ctx context.Context) error {
+func (s *massExpiryClient) step(ctx context.Context) error {
 	phases := []func(context.Context) (bool, error){
 		s.setDefault(-1), s.fill, s.setDefault(3600), s.expect(stormBatches * stormBatchSize), s.takeSnapshot,
 		s.setDefault(1), s.expectExpired, s.setDefault(-1), s.expect(0),
@@ -53,7 +53,7 @@ func (s *expiryStorm) step(ctx context.Context) error {
 
 // succeeded reports whether a response has one of the statuses want. It records an error if the response is
 // neither that nor an injected fault.
-func (s *expiryStorm) succeeded(what string, a httpResponse, want ...int) bool {
+func (s *massExpiryClient) succeeded(what string, a httpResponse, want ...int) bool {
 	for _, status := range want {
 		if a.status == status {
 			return true
@@ -65,14 +65,14 @@ func (s *expiryStorm) succeeded(what string, a httpResponse, want ...int) bool {
 	return false
 }
 
-func (s *expiryStorm) fault(format string, args ...any) {
+func (s *massExpiryClient) fault(format string, args ...any) {
 	if len(s.wrong) < 20 {
 		s.wrong = append(s.wrong, fmt.Sprintf("storm %d, step %d: ", s.cycle, s.phase)+fmt.Sprintf(format, args...))
 	}
 }
 
 // setDefault returns a phase that changes the default TTL of the container to the given seconds.
-func (s *expiryStorm) setDefault(seconds int) func(context.Context) (bool, error) {
+func (s *massExpiryClient) setDefault(seconds int) func(context.Context) (bool, error) {
 	return func(ctx context.Context) (bool, error) {
 		body := fmt.Sprintf(`{"id":"storm","partitionKey":{"paths":["/pk"],"version":2},"defaultTtl":%d}`, seconds)
 		a, err := s.c.do(ctx, "PUT", "dbs/d/colls/storm", body)
@@ -85,7 +85,7 @@ func (s *expiryStorm) setDefault(seconds int) func(context.Context) (bool, error
 }
 
 // fill writes the next batch of documents.
-func (s *expiryStorm) fill(ctx context.Context) (bool, error) {
+func (s *massExpiryClient) fill(ctx context.Context) (bool, error) {
 	var ops []string
 	for i := range stormBatchSize {
 		ops = append(ops, fmt.Sprintf(`{"operationType":"Upsert","resourceBody":{"id":"%d-%d","pk":"storm","value":%d,"filler":"%0400d"}}`,
@@ -101,7 +101,7 @@ func (s *expiryStorm) fill(ctx context.Context) (bool, error) {
 }
 
 // expect returns a phase that counts the documents of the cycle and records an error unless there are n.
-func (s *expiryStorm) expect(n int) func(context.Context) (bool, error) {
+func (s *massExpiryClient) expect(n int) func(context.Context) (bool, error) {
 	return func(ctx context.Context) (bool, error) {
 		query := fmt.Sprintf(`{"query":"SELECT VALUE COUNT(1) FROM c WHERE c[\"value\"] = %d"}`, s.cycle)
 		a, err := s.c.do(ctx, "POST", stormItems, query, "x-ms-documentdb-partitionkey", stormKey,
@@ -118,7 +118,7 @@ func (s *expiryStorm) expect(n int) func(context.Context) (bool, error) {
 }
 
 // expectExpired waits until all documents have expired, and records an error if a query still finds one.
-func (s *expiryStorm) expectExpired(ctx context.Context) (bool, error) {
+func (s *massExpiryClient) expectExpired(ctx context.Context) (bool, error) {
 	if now() < s.dark {
 		select {
 		case <-ctx.Done():
@@ -129,20 +129,20 @@ func (s *expiryStorm) expectExpired(ctx context.Context) (bool, error) {
 	return s.expect(0)(ctx)
 }
 
-func (s *expiryStorm) snapshotName() string { return fmt.Sprint("storm-", s.cycle) }
+func (s *massExpiryClient) snapshotName() string { return fmt.Sprint("storm-", s.cycle) }
 
-func (s *expiryStorm) takeSnapshot(ctx context.Context) (bool, error) {
+func (s *massExpiryClient) takeSnapshot(ctx context.Context) (bool, error) {
 	a, err := s.c.do(ctx, "POST", "_mayfly/snapshots", `{"name":"`+s.snapshotName()+`"}`)
 	return err == nil && s.succeeded("snapshot", a, http.StatusCreated, http.StatusOK, http.StatusConflict), err
 }
 
 // restore restores the container from the snapshot of this cycle. The rest of the server stays unchanged.
-func (s *expiryStorm) restore(ctx context.Context) (bool, error) {
+func (s *massExpiryClient) restore(ctx context.Context) (bool, error) {
 	a, err := s.c.do(ctx, "POST", "_mayfly/snapshots/"+s.snapshotName()+"/restore", `{"database":"d","container":"storm"}`)
 	return err == nil && s.succeeded("restore", a, http.StatusOK), err
 }
 
-func (s *expiryStorm) deleteSnapshot(ctx context.Context) (bool, error) {
+func (s *massExpiryClient) deleteSnapshot(ctx context.Context) (bool, error) {
 	a, err := s.c.do(ctx, "DELETE", "_mayfly/snapshots/"+s.snapshotName(), "")
 	return err == nil && s.succeeded("delete of a snapshot", a, http.StatusNoContent, http.StatusNotFound), err
 }

@@ -26,7 +26,7 @@ type patroniNode struct {
 	name       string
 	dir        string
 	port, rest int
-	patroni    *process
+	patroni    *launchedProcess
 }
 
 // recoveryTime is the maximum time without acknowledged operations after a new primary has been promoted.

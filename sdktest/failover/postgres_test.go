@@ -14,7 +14,7 @@ import (
 type postgresServer struct {
 	dir  string
 	port int
-	run  *process
+	run  *launchedProcess
 }
 
 // newPostgresServer starts a PostgreSQL whose data are in dir.
@@ -48,7 +48,7 @@ func end(postmaster int, ended func() bool) {
 }
 
 // ended reports whether a process has ended.
-func (p *process) ended() bool {
+func (p *launchedProcess) ended() bool {
 	select {
 	case <-p.exited:
 		return true
@@ -58,7 +58,7 @@ func (p *process) ended() bool {
 }
 
 // finish waits until a process ends by itself.
-func (p *process) finish() { <-p.exited }
+func (p *launchedProcess) finish() { <-p.exited }
 
 func (d *postgresServer) data() string { return filepath.Join(d.dir, "data") }
 

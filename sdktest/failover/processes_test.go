@@ -119,15 +119,15 @@ func program(t *testing.T, name string) string {
 	return path
 }
 
-// process is a running program, started by launch as the user nobody.
-type process struct {
+// launchedProcess is a running program, started by launch as the user nobody.
+type launchedProcess struct {
 	cmd    *exec.Cmd
 	exited chan struct{}
 }
 
 // launch starts the program at path, as the user nobody, in the folder dir. Its output is appended to the
 // file log in that folder. Environment variables are inherited.
-func launch(t *testing.T, dir, log, path string, args ...string) *process {
+func launch(t *testing.T, dir, log, path string, args ...string) *launchedProcess {
 	t.Helper()
 	out, err := os.OpenFile(filepath.Join(dir, log), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	must(t, err)
@@ -137,7 +137,7 @@ func launch(t *testing.T, dir, log, path string, args ...string) *process {
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, out, out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	must(t, cmd.Start())
-	p := &process{cmd: cmd, exited: make(chan struct{})}
+	p := &launchedProcess{cmd: cmd, exited: make(chan struct{})}
 	go func() {
 		_ = cmd.Wait() // it is ended by a signal
 		close(p.exited)
@@ -154,7 +154,7 @@ func show(t *testing.T, file string) {
 }
 
 // kill ends a process by SIGKILL and waits until it has ended.
-func (p *process) kill() {
+func (p *launchedProcess) kill() {
 	_ = p.cmd.Process.Kill() // it may have ended
 	<-p.exited
 }

@@ -45,9 +45,9 @@ var account = []scenario{
 			want(r.Response, err)
 			t.check(r.SessionToken != nil && strings.Contains(*r.SessionToken, "#"), "no session token")
 		}
-		item(c.CreateItem(t.ctx, key("a"), raw(Object{"id": "1", "pk": "a"}), nil))
+		item(c.CreateItem(t.ctx, key("a"), raw(JSONObject{"id": "1", "pk": "a"}), nil))
 		item(c.ReadItem(t.ctx, key("a"), "1", nil))
-		item(c.ReplaceItem(t.ctx, key("a"), "1", raw(Object{"id": "1", "pk": "a", "v": 1}), nil))
+		item(c.ReplaceItem(t.ctx, key("a"), "1", raw(JSONObject{"id": "1", "pk": "a", "v": 1}), nil))
 		page, err := c.NewQueryItemsPager("SELECT * FROM c", key("a"), nil).NextPage(t.ctx)
 		want(page.Response, err)
 		item(c.DeleteItem(t.ctx, key("a"), "1", nil))
@@ -55,7 +55,7 @@ var account = []scenario{
 
 	{"consistency-levels", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
-		c.create(Object{"id": "1", "pk": "a"})
+		c.create(JSONObject{"id": "1", "pk": "a"})
 		for _, level := range []azcosmos.ConsistencyLevel{azcosmos.ConsistencyLevelConsistentPrefix, azcosmos.ConsistencyLevelEventual} {
 			_, err := c.ReadItem(t.ctx, key("a"), "1", &azcosmos.ItemOptions{ConsistencyLevel: &level})
 			t.must(err)
@@ -162,7 +162,7 @@ var account = []scenario{
 	{"container-quota", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
 		for _, id := range []string{"1", "2", "3"} {
-			c.create(Object{"id": id, "pk": id})
+			c.create(JSONObject{"id": id, "pk": id})
 		}
 		read, err := c.Read(t.ctx, &azcosmos.ReadContainerOptions{PopulateQuotaInfo: true})
 		t.must(err)
@@ -184,7 +184,7 @@ var account = []scenario{
 		got := t.container(azcosmos.ContainerProperties{IndexingPolicy: &policy}).properties().IndexingPolicy
 		t.equal(got.IndexingMode, "consistent")
 		t.equal(got.IncludedPaths, policy.IncludedPaths)
-		t.equal(got.ExcludedPaths, JSONArray{Object{"path": "/big/*"}, Object{"path": `/"_etag"/?`}})
+		t.equal(got.ExcludedPaths, JSONArray{JSONObject{"path": "/big/*"}, JSONObject{"path": `/"_etag"/?`}})
 		t.equal(got.CompositeIndexes, policy.CompositeIndexes)
 		t.equal(got.SpatialIndexes[0].Path, "/at/*")
 		t.equal(len(got.SpatialIndexes[0].SpatialTypes), 4)
@@ -215,9 +215,9 @@ var account = []scenario{
 		policy := &azcosmos.UniqueKeyPolicy{UniqueKeys: []azcosmos.UniqueKey{{Paths: []string{"/name", "/o/x"}}}}
 		c := t.container(azcosmos.ContainerProperties{UniqueKeyPolicy: policy})
 		t.equal(c.properties().UniqueKeyPolicy, policy)
-		named := func(id, pk, name string) Object {
-			return Object{"id": id, "pk": pk, "name": name,
-				"o": Object{"x": 1}}
+		named := func(id, pk, name string) JSONObject {
+			return JSONObject{"id": id, "pk": pk, "name": name,
+				"o": JSONObject{"x": 1}}
 		}
 		c.create(named("1", "a", "ada"))
 		c.create(named("2", "a", "bob"))

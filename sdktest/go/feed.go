@@ -26,7 +26,7 @@ var feed = []scenario{
 		}
 		t.equal(inKey, JSONArray{"i02", "i07", "i12", "i17"})
 		t.equal(len(f.drain()), 0)
-		c.create(Object{"id": "new", "pk": "p3"})
+		c.create(JSONObject{"id": "new", "pk": "p3"})
 		t.equal(t.names(f.drain()), JSONArray{"new"})
 		t.equal(len(f.drain()), 0)
 	}},
@@ -36,9 +36,9 @@ var feed = []scenario{
 	{"feed-time", func(t *ScenarioRun) {
 		c := t.twenty(azcosmos.ContainerProperties{})
 		t.advance(10)
-		mark := t.full(c.create(Object{"id": "mark", "pk": "p0"}).Value)["_ts"].(float64)
+		mark := t.full(c.create(JSONObject{"id": "mark", "pk": "p0"}).Value)["_ts"].(float64)
 		t.advance(10)
-		c.create(Object{"id": "late", "pk": "p1"})
+		c.create(JSONObject{"id": "late", "pk": "p1"})
 		since := func(seconds int64) azcosmos.ChangeFeedOptions {
 			return azcosmos.ChangeFeedOptions{StartFrom: ptr(time.Unix(int64(mark)+seconds, 0))}
 		}
@@ -50,9 +50,9 @@ var feed = []scenario{
 		c := t.twenty(azcosmos.ContainerProperties{})
 		f := c.feed(azcosmos.ChangeFeedOptions{PartitionKey: ptr(key("p4"))})
 		t.equal(t.names(f.drain()), JSONArray{"i04", "i09", "i14", "i19"})
-		c.create(Object{"id": "other", "pk": "p3"})
+		c.create(JSONObject{"id": "other", "pk": "p3"})
 		t.equal(len(f.drain()), 0)
-		c.create(Object{"id": "own", "pk": "p4"})
+		c.create(JSONObject{"id": "own", "pk": "p4"})
 		t.equal(t.names(f.drain()), JSONArray{"own"})
 	}},
 
@@ -91,10 +91,10 @@ var feed = []scenario{
 	{"feed-latest", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
 		for _, id := range []string{"1", "2", "3"} {
-			c.create(Object{"id": id, "pk": "a", "v": 1})
+			c.create(JSONObject{"id": id, "pk": "a", "v": 1})
 		}
 		for _, v := range []int{2, 3} {
-			_, err := c.ReplaceItem(t.ctx, key("a"), "1", raw(Object{"id": "1", "pk": "a", "v": v}), nil)
+			_, err := c.ReplaceItem(t.ctx, key("a"), "1", raw(JSONObject{"id": "1", "pk": "a", "v": v}), nil)
 			t.must(err)
 		}
 		_, err := c.DeleteItem(t.ctx, key("a"), "2", nil)
@@ -110,8 +110,8 @@ var feed = []scenario{
 
 	{"feed-expired", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{DefaultTimeToLive: ptr(int32(-1))})
-		c.create(Object{"id": "mortal", "pk": "a", "ttl": 5})
-		c.create(Object{"id": "lasting", "pk": "a"})
+		c.create(JSONObject{"id": "mortal", "pk": "a", "ttl": 5})
+		c.create(JSONObject{"id": "lasting", "pk": "a"})
 		t.advance(5)
 		t.equal(t.names(c.feed(azcosmos.ChangeFeedOptions{}).drain()), JSONArray{"lasting"})
 	}},

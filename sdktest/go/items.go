@@ -10,7 +10,7 @@ import (
 var items = []scenario{
 	{"item-create", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
-		sent := Object{"id": "1", "pk": "a", "v": 1, "o": Object{"a": JSONArray{1, nil, true}}}
+		sent := JSONObject{"id": "1", "pk": "a", "v": 1, "o": JSONObject{"a": JSONArray{1, nil, true}}}
 		res := c.create(sent)
 		t.equal(t.doc(res.Value), sent)
 		full := t.full(res.Value)
@@ -26,10 +26,10 @@ var items = []scenario{
 
 	{"item-create-again", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
-		c.create(Object{"id": "1", "pk": "a"})
-		_, err := c.CreateItem(t.ctx, key("a"), raw(Object{"id": "1", "pk": "a", "v": 2}), nil)
+		c.create(JSONObject{"id": "1", "pk": "a"})
+		_, err := c.CreateItem(t.ctx, key("a"), raw(JSONObject{"id": "1", "pk": "a", "v": 2}), nil)
 		t.fails(err, 409)
-		t.equal(c.read("a", "1"), Object{"id": "1", "pk": "a"})
+		t.equal(c.read("a", "1"), JSONObject{"id": "1", "pk": "a"})
 	}},
 
 	{"item-read-absent", func(t *ScenarioRun) {
@@ -41,26 +41,27 @@ var items = []scenario{
 
 	{"item-replace", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
-		was := t.full(c.create(Object{"id": "1", "pk": "a"}).Value)
-		res, err := c.ReplaceItem(t.ctx, key("a"), "1", raw(Object{"id": "1", "pk": "a", "v": 2}), content)
+		was := t.full(c.create(JSONObject{"id": "1", "pk": "a"}).Value)
+		res, err := c.ReplaceItem(t.ctx, key("a"), "1", raw(JSONObject{"id": "1", "pk": "a", "v": 2}),
+			content)
 		t.must(err)
 		t.equal(res.RawResponse.StatusCode, 200)
-		t.equal(t.doc(res.Value), Object{"id": "1", "pk": "a", "v": 2})
+		t.equal(t.doc(res.Value), JSONObject{"id": "1", "pk": "a", "v": 2})
 		is := t.full(res.Value)
 		t.equal(is["_rid"], was["_rid"])
 		t.check(is["_etag"] != was["_etag"], "the etag stays")
-		_, err = c.ReplaceItem(t.ctx, key("a"), "none", raw(Object{"id": "none", "pk": "a"}), nil)
+		_, err = c.ReplaceItem(t.ctx, key("a"), "none", raw(JSONObject{"id": "none", "pk": "a"}), nil)
 		t.fails(err, 404)
 	}},
 
 	{"item-replace-stale", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
 		match := func(e azcore.ETag) *azcosmos.ItemOptions { return &azcosmos.ItemOptions{IfMatchEtag: &e} }
-		first := c.create(Object{"id": "1", "pk": "a", "v": 1})
-		second, err := c.ReplaceItem(t.ctx, key("a"), "1", raw(Object{"id": "1", "pk": "a", "v": 2}),
+		first := c.create(JSONObject{"id": "1", "pk": "a", "v": 1})
+		second, err := c.ReplaceItem(t.ctx, key("a"), "1", raw(JSONObject{"id": "1", "pk": "a", "v": 2}),
 			match(first.ETag))
 		t.must(err)
-		third := raw(Object{"id": "1", "pk": "a", "v": 3})
+		third := raw(JSONObject{"id": "1", "pk": "a", "v": 3})
 		_, err = c.ReplaceItem(t.ctx, key("a"), "1", third, match(first.ETag))
 		t.fails(err, 412)
 		_, err = c.UpsertItem(t.ctx, key("a"), third, match(first.ETag))
@@ -75,16 +76,16 @@ var items = []scenario{
 	{"item-upsert", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
 		for v, want := range []int{201, 200} {
-			res, err := c.UpsertItem(t.ctx, key("a"), raw(Object{"id": "1", "pk": "a", "v": v}), content)
+			res, err := c.UpsertItem(t.ctx, key("a"), raw(JSONObject{"id": "1", "pk": "a", "v": v}), content)
 			t.must(err)
 			t.equal(res.RawResponse.StatusCode, want)
-			t.equal(t.doc(res.Value), Object{"id": "1", "pk": "a", "v": v})
+			t.equal(t.doc(res.Value), JSONObject{"id": "1", "pk": "a", "v": v})
 		}
 	}},
 
 	{"item-delete", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
-		c.create(Object{"id": "1", "pk": "a"})
+		c.create(JSONObject{"id": "1", "pk": "a"})
 		res, err := c.DeleteItem(t.ctx, key("a"), "1", nil)
 		t.must(err)
 		t.equal(res.RawResponse.StatusCode, 204)
@@ -95,7 +96,7 @@ var items = []scenario{
 
 	{"item-no-content", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
-		body := raw(Object{"id": "1", "pk": "a", "v": 1})
+		body := raw(JSONObject{"id": "1", "pk": "a", "v": 1})
 		var set azcosmos.PatchOperations
 		set.AppendSet("/v", 3)
 		for _, write := range []func() (azcosmos.ItemResponse, error){
@@ -118,9 +119,9 @@ var items = []scenario{
 			strings.Repeat("a", 255), "a/b", `a\b`, "a#b",
 		}
 		for _, id := range names {
-			t.equal(t.doc(c.create(Object{"id": id, "pk": "a"}).Value)["id"], id)
+			t.equal(t.doc(c.create(JSONObject{"id": id, "pk": "a"}).Value)["id"], id)
 			t.equal(c.read("a", id)["id"], id)
-			_, err := c.ReplaceItem(t.ctx, key("a"), id, raw(Object{"id": id, "pk": "a", "v": 1}), nil)
+			_, err := c.ReplaceItem(t.ctx, key("a"), id, raw(JSONObject{"id": id, "pk": "a", "v": 1}), nil)
 			t.must(err)
 		}
 		t.same(c.ids("", key("a")), names)
@@ -134,15 +135,15 @@ var items = []scenario{
 		c := t.container(azcosmos.ContainerProperties{})
 		deep := any("end")
 		for range 100 {
-			deep = Object{"d": deep}
+			deep = JSONObject{"d": deep}
 		}
-		sent := Object{
+		sent := JSONObject{
 			"id": "1", "pk": "a",
 			"numbers": JSONArray{0, -1, 9007199254740992, 0.1, 1.5e-7, 1e300, -123456.789},
 			"texts": JSONArray{"", "ä€😀", "quote \" back \\ slash / line \n tab \t null \x01", "\u2028",
 				"<&>"},
-			"empty": Object{"object": Object{}, "array": JSONArray{}, "nested": JSONArray{JSONArray{},
-				JSONArray{Object{}}}},
+			"empty": JSONObject{"object": JSONObject{}, "array": JSONArray{}, "nested": JSONArray{JSONArray{},
+				JSONArray{JSONObject{}}}},
 			"deep": deep, "name with blank": 1, "name.with.dots": 2, "": 3, "literals": JSONArray{true, false,
 				nil},
 		}
@@ -156,26 +157,26 @@ var items = []scenario{
 	{"item-too-large", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
 		_, err := c.CreateItem(t.ctx, key("a"),
-			raw(Object{"id": "1", "pk": "a", "v": strings.Repeat("x", 2<<20)}), nil)
+			raw(JSONObject{"id": "1", "pk": "a", "v": strings.Repeat("x", 2<<20)}), nil)
 		t.fails(err, 413)
 		c.gone("a", "1")
-		c.create(Object{"id": "1", "pk": "a", "v": strings.Repeat("x", 1900<<10)})
+		c.create(JSONObject{"id": "1", "pk": "a", "v": strings.Repeat("x", 1900<<10)})
 	}},
 
 	{"item-wrong-partition", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
-		_, err := c.CreateItem(t.ctx, key("b"), raw(Object{"id": "1", "pk": "a"}), nil)
+		_, err := c.CreateItem(t.ctx, key("b"), raw(JSONObject{"id": "1", "pk": "a"}), nil)
 		t.fails(err, 400)
-		c.create(Object{"id": "1", "pk": "a"})
-		_, err = c.ReplaceItem(t.ctx, key("a"), "1", raw(Object{"id": "1", "pk": "b"}), nil)
+		c.create(JSONObject{"id": "1", "pk": "a"})
+		_, err = c.ReplaceItem(t.ctx, key("a"), "1", raw(JSONObject{"id": "1", "pk": "b"}), nil)
 		t.fails(err, 400)
 		t.equal(c.read("a", "1")["pk"], "a")
 	}},
 
 	{"item-same-id", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
-		c.create(Object{"id": "1", "pk": "a", "v": 1})
-		c.create(Object{"id": "1", "pk": "b", "v": 2})
+		c.create(JSONObject{"id": "1", "pk": "a", "v": 1})
+		c.create(JSONObject{"id": "1", "pk": "b", "v": 2})
 		_, err := c.DeleteItem(t.ctx, key("a"), "1", nil)
 		t.must(err)
 		t.equal(c.read("b", "1")["v"], 2)

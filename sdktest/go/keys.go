@@ -18,7 +18,7 @@ var keys = []scenario{
 		c := t.container(azcosmos.ContainerProperties{})
 		kinds := JSONArray{"1", 1, true, "true", nil, ""}
 		for v, pk := range kinds {
-			c.create(Object{"id": "1", "pk": pk, "v": v})
+			c.create(JSONObject{"id": "1", "pk": pk, "v": v})
 		}
 		for v, pk := range kinds {
 			t.equal(c.read(pk, "1")["v"], v)
@@ -29,21 +29,21 @@ var keys = []scenario{
 	{"key-long", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
 		long := strings.Repeat("k", 1999)
-		c.create(Object{"id": "1", "pk": long + "1", "v": 1})
-		c.create(Object{"id": "1", "pk": long + "2", "v": 2})
+		c.create(JSONObject{"id": "1", "pk": long + "1", "v": 1})
+		c.create(JSONObject{"id": "1", "pk": long + "2", "v": 2})
 		t.equal(c.read(long+"1", "1")["v"], 1)
 		t.equal(c.rows("SELECT VALUE c.v FROM c", key(long+"2"), nil), JSONArray{2})
 	}},
 
 	{"key-nested", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{PartitionKeyDefinition: byPath("/a/b")})
-		c.life(key("x"), Object{"id": "1", "a": Object{"b": "x", "c": 1}})
+		c.life(key("x"), JSONObject{"id": "1", "a": JSONObject{"b": "x", "c": 1}})
 	}},
 
 	{"key-hierarchical", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{PartitionKeyDefinition: threeLevels})
 		pk := key("de", "berlin", "a")
-		sent := Object{"id": "1", "country": "de", "city": "berlin", "street": "a"}
+		sent := JSONObject{"id": "1", "country": "de", "city": "berlin", "street": "a"}
 		c.life(pk, sent)
 		_, err := c.CreateItem(t.ctx, pk, raw(sent), nil)
 		t.must(err)
@@ -82,7 +82,7 @@ var keys = []scenario{
 
 // life creates, reads, replaces and deletes a document with the id "1" under the partition key pk. sent is
 // the document as it is created.
-func (c ScenarioContainer) life(pk azcosmos.PartitionKey, sent Object) {
+func (c ScenarioContainer) life(pk azcosmos.PartitionKey, sent JSONObject) {
 	t := c.t
 	_, err := c.CreateItem(t.ctx, pk, raw(sent), nil)
 	t.must(err)
@@ -103,7 +103,7 @@ func lives(values ...any) func(t *ScenarioRun) {
 	return func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
 		for _, pk := range values {
-			c.life(key(pk), Object{"id": "1", "pk": pk})
+			c.life(key(pk), JSONObject{"id": "1", "pk": pk})
 		}
 	}
 }
@@ -119,7 +119,7 @@ func (t *ScenarioRun) atlas() ScenarioContainer {
 	c := t.container(azcosmos.ContainerProperties{PartitionKeyDefinition: threeLevels})
 	for _, p := range places {
 		for _, n := range []string{"-1", "-2"} {
-			body := Object{"id": strings.Join(p, "-") + n, "country": p[0], "city": p[1], "street": p[2]}
+			body := JSONObject{"id": strings.Join(p, "-") + n, "country": p[0], "city": p[1], "street": p[2]}
 			_, err := c.CreateItem(t.ctx, key(p[0], p[1], p[2]), raw(body), nil)
 			t.must(err)
 		}

@@ -218,8 +218,8 @@ func (c ScenarioContainer) seen(client *azcosmos.Client) ScenarioContainer {
 	return ScenarioContainer{other, c.t}
 }
 
-// Object is a document.
-type Object = map[string]any
+// JSONObject is a document.
+type JSONObject = map[string]any
 
 // JSONArray is a list of values.
 type JSONArray = []any
@@ -227,7 +227,7 @@ type JSONArray = []any
 func raw(v any) []byte { return []byte(spell(v)) }
 
 // doc decodes a document and removes the properties that the server has added.
-func (t *ScenarioRun) doc(body []byte) Object {
+func (t *ScenarioRun) doc(body []byte) JSONObject {
 	m := t.full(body)
 	for _, name := range []string{"_rid", "_self", "_etag", "_attachments", "_ts", "_lsn"} {
 		delete(m, name)
@@ -235,8 +235,8 @@ func (t *ScenarioRun) doc(body []byte) Object {
 	return m
 }
 
-func (t *ScenarioRun) full(body []byte) Object {
-	var m Object
+func (t *ScenarioRun) full(body []byte) JSONObject {
+	var m JSONObject
 	t.must(json.Unmarshal(body, &m))
 	return m
 }
@@ -267,7 +267,7 @@ func key(values ...any) azcosmos.PartitionKey {
 var across = azcosmos.NewPartitionKey()
 
 // create creates a document under the partition key in its property pk.
-func (c ScenarioContainer) create(m Object) azcosmos.ItemResponse {
+func (c ScenarioContainer) create(m JSONObject) azcosmos.ItemResponse {
 	res, err := c.CreateItem(c.t.ctx, key(m["pk"]), raw(m), content)
 	c.t.must(err)
 	c.t.equal(res.RawResponse.StatusCode, 201)
@@ -275,7 +275,7 @@ func (c ScenarioContainer) create(m Object) azcosmos.ItemResponse {
 }
 
 // read reads a document and returns it without the properties that the server has added.
-func (c ScenarioContainer) read(pk any, id string) Object {
+func (c ScenarioContainer) read(pk any, id string) JSONObject {
 	res, err := c.ReadItem(c.t.ctx, key(pk), id, nil)
 	c.t.must(err)
 	return c.t.doc(res.Value)
@@ -346,10 +346,10 @@ func (t *ScenarioRun) fails(err error, statuses ...int) string {
 }
 
 // twentieth returns the i-th of the twenty documents that scenarios.md defines.
-func twentieth(i int) Object {
-	return Object{
+func twentieth(i int) JSONObject {
+	return JSONObject{
 		"id": fmt.Sprintf("i%02d", i), "pk": fmt.Sprintf("p%d", i%5), "n": i, "g": fmt.Sprintf("g%d", i%3),
-		"tags": JSONArray{fmt.Sprintf("t%d", i%4), "all"}, "o": Object{"x": i},
+		"tags": JSONArray{fmt.Sprintf("t%d", i%4), "all"}, "o": JSONObject{"x": i},
 	}
 }
 

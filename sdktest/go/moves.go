@@ -22,7 +22,7 @@ var moves = []scenario{
 			t.must(err)
 		}
 		for i := range 10 {
-			c.create(Object{"id": fmt.Sprint("new", i), "pk": fmt.Sprint("q", i), "n": 0})
+			c.create(JSONObject{"id": fmt.Sprint("new", i), "pk": fmt.Sprint("q", i), "n": 0})
 		}
 		t.equal(len(c.ids(" WHERE c.n >= 100", across)), 20)
 		t.equal(len(c.ids("", across)), 30)
@@ -41,7 +41,7 @@ var moves = []scenario{
 	{"split-partition-paging", func(t *ScenarioRun) {
 		c := t.ten()
 		for i := range 20 {
-			c.create(Object{"id": "x", "pk": fmt.Sprint("b", i)})
+			c.create(JSONObject{"id": "x", "pk": fmt.Sprint("b", i)})
 		}
 		t.equal(strings.Join(c.interrupted("SELECT * FROM c", key("a")), ""), "0123456789")
 	}},
@@ -52,7 +52,7 @@ var moves = []scenario{
 		first := t.names(f.next())
 		c.split()
 		t.same(append(first, t.names(f.drain())...), everything())
-		c.create(Object{"id": "new", "pk": "p0"})
+		c.create(JSONObject{"id": "new", "pk": "p0"})
 		_, err := c.ReplaceItem(t.ctx, key("p1"), "i01", raw(twentieth(1)), nil)
 		t.must(err)
 		t.same(t.names(f.drain()), []string{"new", "i01"})
@@ -66,7 +66,7 @@ var moves = []scenario{
 			for i := range 20 {
 				pk := fmt.Sprint("p", i)
 				res := c.batch(pk, func(b *azcosmos.TransactionalBatch) {
-					b.CreateItem(raw(Object{"id": id, "pk": pk}), nil)
+					b.CreateItem(raw(JSONObject{"id": id, "pk": pk}), nil)
 					b.ReadItem(id, nil)
 				})
 				t.equal(statuses(res), JSONArray{201, 200})
@@ -106,7 +106,7 @@ var moves = []scenario{
 		c := t.container(azcosmos.ContainerProperties{})
 		other := c.seen(t.connect())
 		for v := range 10 {
-			written, err := c.UpsertItem(t.ctx, key("a"), raw(Object{"id": "1", "pk": "a", "v": v}), nil)
+			written, err := c.UpsertItem(t.ctx, key("a"), raw(JSONObject{"id": "1", "pk": "a", "v": v}), nil)
 			t.must(err)
 			read, err := other.ReadItem(t.ctx, key("a"), "1", &azcosmos.ItemOptions{SessionToken: written.SessionToken})
 			t.must(err)
@@ -138,7 +138,7 @@ var moves = []scenario{
 		t.same(t.names(f.drain()), everything())
 		t.restart("kill")
 		t.equal(len(f.drain()), 0)
-		c.create(Object{"id": "new", "pk": "p0"})
+		c.create(JSONObject{"id": "new", "pk": "p0"})
 		t.equal(t.names(f.drain()), JSONArray{"new"})
 	}},
 }
@@ -172,7 +172,7 @@ func (t *ScenarioRun) over(how string) {
 	t.same(c.ids("", across), everything())
 	_, err = c.ReplaceItem(t.ctx, key("p2"), "i07", raw(m), &azcosmos.ItemOptions{IfMatchEtag: &written.ETag})
 	t.must(err)
-	c.create(Object{"id": "new", "pk": "p2"})
+	c.create(JSONObject{"id": "new", "pk": "p2"})
 }
 
 // recreations lists how the container is deleted and created again by another client, in order: the query

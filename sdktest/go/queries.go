@@ -73,9 +73,9 @@ var queries = []scenario{
 
 	{"query-parameters", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
-		values := JSONArray{"it's", 1.5, true, nil, JSONArray{1, "two"}, Object{"a": Object{"b": 1}}}
+		values := JSONArray{"it's", 1.5, true, nil, JSONArray{1, "two"}, JSONObject{"a": JSONObject{"b": 1}}}
 		for i, v := range values {
-			c.create(Object{"id": fmt.Sprint(i), "pk": "a", "v": v})
+			c.create(JSONObject{"id": fmt.Sprint(i), "pk": "a", "v": v})
 		}
 		for i, v := range values {
 			o := &azcosmos.QueryOptions{QueryParameters: []azcosmos.QueryParameter{{Name: "@v", Value: v}}}
@@ -98,13 +98,13 @@ var queries = []scenario{
 			selected string
 			want     any
 		}{
-			{"c.id, c.o.x", Object{"id": "i07", "x": 7}},
-			{"c.id AS name, c.n * 2 + 1 AS m", Object{"name": "i07", "m": 15}},
-			{"VALUE { k: c.n, l: [c.g, c.n] }", Object{"k": 7, "l": JSONArray{"g1", 7}}},
+			{"c.id, c.o.x", JSONObject{"id": "i07", "x": 7}},
+			{"c.id AS name, c.n * 2 + 1 AS m", JSONObject{"name": "i07", "m": 15}},
+			{"VALUE { k: c.n, l: [c.g, c.n] }", JSONObject{"k": 7, "l": JSONArray{"g1", 7}}},
 			{"VALUE c.tags", JSONArray{"t3", "all"}},
-			{"c.id, c.none, c.n = 7 AS same", Object{"id": "i07", "same": true}},
+			{"c.id, c.none, c.n = 7 AS same", JSONObject{"id": "i07", "same": true}},
 			{"VALUE c.tags[1]", "all"},
-			{`c["id"], c.g || "!" AS loud`, Object{"id": "i07", "loud": "g1!"}},
+			{`c["id"], c.g || "!" AS loud`, JSONObject{"id": "i07", "loud": "g1!"}},
 		} {
 			t.equal(c.rows("SELECT "+test.selected+" FROM c WHERE c.id = 'i07'", key("p2"), nil),
 				JSONArray{test.want})
@@ -116,9 +116,9 @@ var queries = []scenario{
 	{"query-order-by-partition", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
 		for i, v := range (JSONArray{3, "b", nil, true, -1, "a", false, 2.5}) {
-			c.create(Object{"id": fmt.Sprint(i), "pk": "a", "v": v})
+			c.create(JSONObject{"id": fmt.Sprint(i), "pk": "a", "v": v})
 		}
-		c.create(Object{"id": "missing", "pk": "a"})
+		c.create(JSONObject{"id": "missing", "pk": "a"})
 		up := JSONArray{"missing", nil, false, true, -1, 2.5, 3, "a", "b"}
 		query := "SELECT VALUE IS_DEFINED(c.v) ? c.v : 'missing' FROM c ORDER BY c.v"
 		t.equal(c.rows(query, key("a"), nil), up)
@@ -142,12 +142,12 @@ var queries = []scenario{
 
 	{"query-aggregates-partition", func(t *ScenarioRun) {
 		c := t.twenty(azcosmos.ContainerProperties{})
-		for f, want := range (Object{"COUNT(1)": 4, "SUM(c.n)": 34, "AVG(c.n)": 8.5, "MIN(c.n)": 1,
+		for f, want := range (JSONObject{"COUNT(1)": 4, "SUM(c.n)": 34, "AVG(c.n)": 8.5, "MIN(c.n)": 1,
 			"MAX(c.n)": 16, "MIN(c.id)": "i01", "COUNT(c.none)": 0}) {
 			t.equal(c.rows("SELECT VALUE "+f+" FROM c", key("p1"), nil), JSONArray{want})
 		}
 		t.equal(c.rows("SELECT COUNT(1) AS k, SUM(c.n) AS s FROM c WHERE c.n > 1", key("p1"), nil),
-			JSONArray{Object{"k": 3, "s": 33}})
+			JSONArray{JSONObject{"k": 3, "s": 33}})
 	}},
 
 	without("query-aggregates-cross", merges),
@@ -159,10 +159,10 @@ var queries = []scenario{
 		rows := c.rows("SELECT c.g, COUNT(1) AS k, SUM(c.n) AS s FROM c GROUP BY c.g", key("p1"), nil)
 		slices.SortFunc(rows, func(a,
 			b any) int {
-			return strings.Compare(a.(Object)["g"].(string), b.(Object)["g"].(string))
+			return strings.Compare(a.(JSONObject)["g"].(string), b.(JSONObject)["g"].(string))
 		})
-		t.equal(rows, JSONArray{Object{"g": "g0", "k": 1, "s": 6}, Object{"g": "g1", "k": 2, "s": 17},
-			Object{"g": "g2", "k": 1, "s": 11}})
+		t.equal(rows, JSONArray{JSONObject{"g": "g0", "k": 1, "s": 6}, JSONObject{"g": "g1", "k": 2, "s": 17},
+			JSONObject{"g": "g2", "k": 1, "s": 11}})
 	}},
 
 	without("query-group-by-cross", merges),
@@ -218,7 +218,7 @@ var queries = []scenario{
 
 	{"query-strings", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
-		c.create(Object{"id": "1", "pk": "a", "s": "Hello World"})
+		c.create(JSONObject{"id": "1", "pk": "a", "s": "Hello World"})
 		query := `SELECT VALUE [CONTAINS(c.s, "world", true), STARTSWITH(c.s, "Hell"), ENDSWITH(c.s, "x"), UPPER(c.s), CONCAT(c.s, "!"),
 			c.s LIKE "%o W%", RegexMatch(c.s, "^H.*d$"), SUBSTRING(c.s, 6, 5), REPLACE(c.s, "l", "L"), INDEX_OF(c.s, "o"), LENGTH(c.s)] FROM c`
 		t.equal(c.rows(query, key("a"), nil),
@@ -229,7 +229,8 @@ var queries = []scenario{
 
 	{"query-types", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
-		c.create(Object{"id": "1", "pk": "a", "z": nil, "n": -2.5, "s": "x", "a": JSONArray{}, "o": Object{}})
+		c.create(JSONObject{"id": "1", "pk": "a", "z": nil, "n": -2.5, "s": "x", "a": JSONArray{},
+			"o": JSONObject{}})
 		query := `SELECT VALUE [IS_DEFINED(c.none), IS_DEFINED(c.z), IS_NULL(c.z), IS_NUMBER(c.n), IS_STRING(c.n), IS_ARRAY(c.a), IS_OBJECT(c.o),
 			c.none ?? "else", IIF(c.n < 0, "minus", "plus"), ABS(c.n), FLOOR(c.n), ROUND(2.5), POWER(2, 10), SQRT(16), 7 % 4, 6 & 3] FROM c`
 		t.equal(c.rows(query, key("a"), nil),
@@ -244,7 +245,7 @@ var queries = []scenario{
 		c := t.container(azcosmos.ContainerProperties{IndexingPolicy: policy})
 		for id, at := range map[string]JSONArray{"berlin": {13.405, 52.52}, "potsdam": {13.065, 52.4},
 			"paris": {2.352, 48.857}} {
-			c.create(Object{"id": id, "pk": id, "at": Object{"type": "Point", "coordinates": at}})
+			c.create(JSONObject{"id": id, "pk": id, "at": JSONObject{"type": "Point", "coordinates": at}})
 		}
 		t.same(c.ids(` WHERE ST_DISTANCE(c.at, {"type": "Point", "coordinates": [13.4, 52.5]}) < 40000`, across), []string{"berlin", "potsdam"})
 		within := ` WHERE ST_WITHIN(c.at, {"type": "Polygon", "coordinates": [[[0, 45], [5, 45], [5, 50], [0, 50], [0, 45]]]})`
@@ -260,7 +261,7 @@ var queries = []scenario{
 			DefaultLanguage: "en-US", FullTextPaths: []azcosmos.FullTextPath{{Path: "/text", Language: "en-US"}},
 		}})
 		for i, text := range []string{"a red bicycle on a mountain road", "a blue car in the city", "a bicycle on every mountain", "red wine and cheese"} {
-			c.create(Object{"id": fmt.Sprint(i + 1), "pk": fmt.Sprint(i), "text": text})
+			c.create(JSONObject{"id": fmt.Sprint(i + 1), "pk": fmt.Sprint(i), "text": text})
 		}
 		t.same(c.ids(" WHERE FullTextContains(c.text, 'bicycle')", across), []string{"1", "3"})
 		t.same(c.ids(" WHERE FullTextContainsAll(c.text, 'red', 'bicycle')", across), []string{"1"})
@@ -304,7 +305,7 @@ func indexAll() *azcosmos.IndexingPolicy {
 func (t *ScenarioRun) ten() ScenarioContainer {
 	c := t.container(azcosmos.ContainerProperties{})
 	for i := range 10 {
-		c.create(Object{"id": fmt.Sprint(i), "pk": "a"})
+		c.create(JSONObject{"id": fmt.Sprint(i), "pk": "a"})
 	}
 	return c
 }

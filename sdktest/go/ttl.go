@@ -192,8 +192,8 @@ var ttl = []scenario{
 			DefaultTimeToLive: ptr(int32(-1)),
 			UniqueKeyPolicy:   &azcosmos.UniqueKeyPolicy{UniqueKeys: []azcosmos.UniqueKey{{Paths: []string{"/name"}}}},
 		})
-		c.create(Object{"id": "1", "pk": "a", "ttl": 5, "name": "ada"})
-		second := Object{"id": "2", "pk": "a", "name": "ada"}
+		c.create(JSONObject{"id": "1", "pk": "a", "ttl": 5, "name": "ada"})
+		second := JSONObject{"id": "2", "pk": "a", "name": "ada"}
 		t.advance(4)
 		_, err := c.CreateItem(t.ctx, key("a"), raw(second), nil)
 		t.fails(err, 409)
@@ -208,8 +208,8 @@ func (t *ScenarioRun) mortal(seconds int32) ScenarioContainer {
 }
 
 // doc returns a document of the partition "a"; if ttl is nil, it has no ttl of its own.
-func doc(id string, ttl any) Object {
-	m := Object{"id": id, "pk": "a"}
+func doc(id string, ttl any) JSONObject {
+	m := JSONObject{"id": id, "pk": "a"}
 	if ttl != nil {
 		m["ttl"] = ttl
 	}

@@ -10,38 +10,38 @@ import (
 
 var writes = []scenario{
 	{"patch-add", func(t *ScenarioRun) {
-		p := t.patching(Object{"o": Object{"x": 1}, "l": JSONArray{1, 3}})
-		p.must(add("/n", 5), add("/o/y", Object{"z": 2}), add("/l/1", 2), add("/l/-", 4))
-		p.is(Object{"o": Object{"x": 1, "y": Object{"z": 2}}, "l": JSONArray{1, 2, 3, 4}, "n": 5})
+		p := t.patching(JSONObject{"o": JSONObject{"x": 1}, "l": JSONArray{1, 3}})
+		p.must(add("/n", 5), add("/o/y", JSONObject{"z": 2}), add("/l/1", 2), add("/l/-", 4))
+		p.is(JSONObject{"o": JSONObject{"x": 1, "y": JSONObject{"z": 2}}, "l": JSONArray{1, 2, 3, 4}, "n": 5})
 		p.fails(400, add("/none/deep", 1))
 		p.fails(400, add("/l/9", 1))
 	}},
 
 	{"patch-set", func(t *ScenarioRun) {
-		p := t.patching(Object{"v": 1, "l": JSONArray{1, 2}})
+		p := t.patching(JSONObject{"v": 1, "l": JSONArray{1, 2}})
 		p.must(set("/v", "new"), set("/w", nil), set("/l/0", 9), set("/l/-", 3))
-		p.is(Object{"v": "new", "l": JSONArray{9, 2, 3}, "w": nil})
+		p.is(JSONObject{"v": "new", "l": JSONArray{9, 2, 3}, "w": nil})
 	}},
 
 	{"patch-replace", func(t *ScenarioRun) {
-		p := t.patching(Object{"v": 1, "o": Object{"x": 1}})
+		p := t.patching(JSONObject{"v": 1, "o": JSONObject{"x": 1}})
 		p.must(replace("/v", JSONArray{1}), replace("/o/x", true))
-		p.is(Object{"v": JSONArray{1}, "o": Object{"x": true}})
+		p.is(JSONObject{"v": JSONArray{1}, "o": JSONObject{"x": true}})
 		p.fails(400, replace("/none", 1))
 	}},
 
 	{"patch-remove", func(t *ScenarioRun) {
-		p := t.patching(Object{"v": 1, "l": JSONArray{1, 2, 3}})
+		p := t.patching(JSONObject{"v": 1, "l": JSONArray{1, 2, 3}})
 		p.must(remove("/v"), remove("/l/1"))
-		p.is(Object{"l": JSONArray{1, 3}})
+		p.is(JSONObject{"l": JSONArray{1, 3}})
 		p.fails(400, remove("/none"))
 	}},
 
 	{"patch-increment", func(t *ScenarioRun) {
-		p := t.patching(Object{"n": 1, "s": "x"})
+		p := t.patching(JSONObject{"n": 1, "s": "x"})
 		p.must(incr("/n", 41), incr("/m", 5))
 		p.must(incr("/m", -7))
-		p.is(Object{"n": 42, "s": "x", "m": -2})
+		p.is(JSONObject{"n": 42, "s": "x", "m": -2})
 		var item struct{ N int }
 		t.must(json.Unmarshal(p.read().Value, &item)) // fails unless the number is encoded as an integer
 		t.equal(item.N, 42)
@@ -51,18 +51,18 @@ var writes = []scenario{
 	without("patch-move", "no move"),
 
 	{"patch-condition", func(t *ScenarioRun) {
-		p := t.patching(Object{"n": 1})
+		p := t.patching(JSONObject{"n": 1})
 		when := func(condition string) patchOperationAppender {
 			return func(o *azcosmos.PatchOperations) { o.SetCondition(condition) }
 		}
 		p.must(when("FROM c WHERE c.n = 1 AND NOT IS_DEFINED(c.m)"), set("/n", 2))
 		p.fails(412, when("FROM c WHERE c.n = 1"), set("/n", 3))
-		p.is(Object{"n": 2})
+		p.is(JSONObject{"n": 2})
 		p.fails(400, when("FROM c WHERE c.n = = 1"), set("/n", 3))
 	}},
 
 	{"patch-etag", func(t *ScenarioRun) {
-		p := t.patching(Object{"n": 1})
+		p := t.patching(JSONObject{"n": 1})
 		first := p.read().ETag
 		res, err := p.patch(&first, set("/n", 2))
 		t.must(err)
@@ -73,31 +73,31 @@ var writes = []scenario{
 	}},
 
 	{"patch-key", func(t *ScenarioRun) {
-		p := t.patching(Object{"n": 1})
+		p := t.patching(JSONObject{"n": 1})
 		for _, path := range []string{"/id", "/pk", "/_ts", "/_rid"} {
 			p.fails(400, set(path, "z"))
 		}
-		p.is(Object{"n": 1})
+		p.is(JSONObject{"n": 1})
 	}},
 
 	{"patch-atomic", func(t *ScenarioRun) {
-		p := t.patching(Object{"n": 1})
+		p := t.patching(JSONObject{"n": 1})
 		p.fails(400, set("/n", 2), set("/m", 1), remove("/none"))
-		p.is(Object{"n": 1})
+		p.is(JSONObject{"n": 1})
 		many := []patchOperationAppender{}
 		for i := range 11 {
 			many = append(many, set(fmt.Sprint("/v", i), i))
 		}
 		p.fails(400, many...)
-		p.is(Object{"n": 1})
+		p.is(JSONObject{"n": 1})
 	}},
 
 	{"batch-all-kinds", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
 		for _, id := range []string{"upsert", "read", "replace", "patch", "delete"} {
-			c.create(Object{"id": id, "pk": "a", "v": 1})
+			c.create(JSONObject{"id": id, "pk": "a", "v": 1})
 		}
-		body := func(id string) []byte { return raw(Object{"id": id, "pk": "a", "v": 2}) }
+		body := func(id string) []byte { return raw(JSONObject{"id": id, "pk": "a", "v": 2}) }
 		res := c.batch("a", func(b *azcosmos.TransactionalBatch) {
 			b.CreateItem(body("create"), nil)
 			b.UpsertItem(body("upsert-new"), nil)
@@ -122,7 +122,7 @@ var writes = []scenario{
 
 	{"batch-fails-at-each-place", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
-		c.create(Object{"id": "there", "pk": "a"})
+		c.create(JSONObject{"id": "there", "pk": "a"})
 		for at := range 5 {
 			want := JSONArray{424, 424, 424, 424, 424}
 			want[at] = 409
@@ -132,7 +132,7 @@ var writes = []scenario{
 					if i == at {
 						id = "there"
 					}
-					b.CreateItem(raw(Object{"id": id, "pk": "a"}), nil)
+					b.CreateItem(raw(JSONObject{"id": id, "pk": "a"}), nil)
 				}
 			})
 			t.check(!res.Success, "success")
@@ -144,13 +144,14 @@ var writes = []scenario{
 
 	{"batch-etag", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
-		stale := c.create(Object{"id": "1", "pk": "a", "v": 1}).ETag
-		replaced, err := c.ReplaceItem(t.ctx, key("a"), "1", raw(Object{"id": "1", "pk": "a", "v": 2}), nil)
+		stale := c.create(JSONObject{"id": "1", "pk": "a", "v": 1}).ETag
+		replaced, err := c.ReplaceItem(t.ctx, key("a"), "1", raw(JSONObject{"id": "1", "pk": "a", "v": 2}),
+			nil)
 		t.must(err)
 		replacing := func(etag azcore.ETag) JSONArray {
 			return statuses(c.batch("a", func(b *azcosmos.TransactionalBatch) {
-				b.CreateItem(raw(Object{"id": "2", "pk": "a"}), nil)
-				b.ReplaceItem("1", raw(Object{"id": "1", "pk": "a", "v": 3}),
+				b.CreateItem(raw(JSONObject{"id": "2", "pk": "a"}), nil)
+				b.ReplaceItem("1", raw(JSONObject{"id": "1", "pk": "a", "v": 3}),
 					&azcosmos.TransactionalBatchItemOptions{IfMatchETag: &etag})
 			}))
 		}
@@ -162,11 +163,11 @@ var writes = []scenario{
 	{"batch-own-writes", func(t *ScenarioRun) {
 		c := t.container(azcosmos.ContainerProperties{})
 		res := c.batch("a", func(b *azcosmos.TransactionalBatch) {
-			b.CreateItem(raw(Object{"id": "1", "pk": "a", "v": 1}), nil)
+			b.CreateItem(raw(JSONObject{"id": "1", "pk": "a", "v": 1}), nil)
 			b.PatchItem("1", changes(incr("/v", 1)), nil)
 			b.ReadItem("1", nil)
 			b.DeleteItem("1", nil)
-			b.CreateItem(raw(Object{"id": "1", "pk": "a", "v": 9}), nil)
+			b.CreateItem(raw(JSONObject{"id": "1", "pk": "a", "v": 9}), nil)
 		})
 		t.equal(statuses(res), JSONArray{201, 200, 200, 204, 201})
 		t.equal(t.doc(res.OperationResults[2].ResourceBody)["v"], 2)
@@ -178,7 +179,7 @@ var writes = []scenario{
 		creates := func(n int) azcosmos.TransactionalBatch {
 			b := c.NewTransactionalBatch(key("a"))
 			for i := range n {
-				b.CreateItem(raw(Object{"id": fmt.Sprint(i), "pk": "a"}), nil)
+				b.CreateItem(raw(JSONObject{"id": fmt.Sprint(i), "pk": "a"}), nil)
 			}
 			return b
 		}
@@ -220,40 +221,40 @@ func changes(steps ...patchOperationAppender) (o azcosmos.PatchOperations) {
 	return o
 }
 
-// patchTarget is a document for scenarios about patches: id "1" in the partition "a".
-type patchTarget struct{ c ScenarioContainer }
+// patchTestDocument is a document for scenarios about patches: id "1" in the partition "a".
+type patchTestDocument struct{ c ScenarioContainer }
 
-func (t *ScenarioRun) patching(m Object) patchTarget {
+func (t *ScenarioRun) patching(m JSONObject) patchTestDocument {
 	c := t.container(azcosmos.ContainerProperties{})
 	m["id"], m["pk"] = "1", "a"
 	c.create(m)
-	return patchTarget{c}
+	return patchTestDocument{c}
 }
 
-func (p patchTarget) patch(match *azcore.ETag,
+func (p patchTestDocument) patch(match *azcore.ETag,
 	steps ...patchOperationAppender) (azcosmos.ItemResponse, error) {
 	o := &azcosmos.ItemOptions{IfMatchEtag: match}
 	return p.c.PatchItem(p.c.t.ctx, key("a"), "1", changes(steps...), o)
 }
 
-func (p patchTarget) must(steps ...patchOperationAppender) {
+func (p patchTestDocument) must(steps ...patchOperationAppender) {
 	_, err := p.patch(nil, steps...)
 	p.c.t.must(err)
 }
 
-func (p patchTarget) fails(status int, steps ...patchOperationAppender) {
+func (p patchTestDocument) fails(status int, steps ...patchOperationAppender) {
 	_, err := p.patch(nil, steps...)
 	p.c.t.fails(err, status)
 }
 
-func (p patchTarget) read() azcosmos.ItemResponse {
+func (p patchTestDocument) read() azcosmos.ItemResponse {
 	res, err := p.c.ReadItem(p.c.t.ctx, key("a"), "1", nil)
 	p.c.t.must(err)
 	return res
 }
 
 // is ends the scenario unless the document equals want, apart from its id and partition key.
-func (p patchTarget) is(want Object) {
+func (p patchTestDocument) is(want JSONObject) {
 	m := p.c.t.doc(p.read().Value)
 	delete(m, "id")
 	delete(m, "pk")

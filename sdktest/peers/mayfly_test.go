@@ -42,8 +42,8 @@ func openEmbedded(ctx context.Context, dir string) (*embeddedMayfly, error) {
 	docs, err := db.Container(ctx, "peers/docs", mayfly.PartitionBy("/pk"),
 		mayfly.Spec(func(s *definition.ContainerSpec) {
 			s.Indexing = index.Policy{
-				Included: []index.PathSpec{{Path: "/*"}},
-				Excluded: []index.PathSpec{{Path: "/pad/?"}},
+				Included: []index.IncludedOrExcludedPath{{Path: "/*"}},
+				Excluded: []index.IncludedOrExcludedPath{{Path: "/pad/?"}},
 				Composite: [][]index.CompositePathSpec{
 					{{Path: "/category"}, {Path: "/price"}}, {{Path: "/pk"}, {Path: "/ts"}},
 				},

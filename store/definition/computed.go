@@ -12,8 +12,8 @@ import (
 // Evaluators returns functions that compute those computed properties that an index can hold: the ones
 // whose value depends only on the document's own text. They are keyed by the property's name. Queries over
 // other computed properties read the documents.
-func Evaluators(list []index.ComputedProperty) map[string]index.EvaluateFunc {
-	by := make(map[string]index.EvaluateFunc)
+func Evaluators(list []index.ComputedProperty) map[string]index.ComputedPropertyFunc {
+	by := make(map[string]index.ComputedPropertyFunc)
 	for _, p := range list {
 		if !readsOnlyText(p.Query) {
 			continue

@@ -11,8 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// ExpiryEvents are the settings of a container's log of expiries: see store.Container.Expirations.
-type ExpiryEvents struct {
+// ExpiryEventSettings are the settings of a container's log of expiries: see store.Container.Expirations.
+type ExpiryEventSettings struct {
 	// Retention is how long an event is kept, in seconds of the data clock; 0 is DefaultEventRetention.
 	Retention int `json:"retention,omitempty" description:"Seconds to keep events. Default: 3600."`
 	// Webhooks are the HTTP endpoints to which package hook sends each event.
@@ -27,8 +27,8 @@ type Webhook struct {
 	Secret string `json:"secret,omitempty" description:"Key that signs the requests; absent: unsigned."`
 }
 
-// Limits and defaults of the settings of a container's expiry events (ExpiryEvents) and of the purging of its
-// expired items (ReaperSettings).
+// Limits and defaults of the settings of a container's expiry events (ExpiryEventSettings) and of the purging
+// of its expired items (ReaperSettings).
 const (
 	DefaultEventRetention = 3600              // seconds
 	MaxEventRetention     = 30 * 24 * 3600    // seconds
@@ -38,7 +38,7 @@ const (
 )
 
 // Clone returns a deep copy; nil for nil.
-func (e *ExpiryEvents) Clone() *ExpiryEvents {
+func (e *ExpiryEventSettings) Clone() *ExpiryEventSettings {
 	if e == nil {
 		return nil
 	}
@@ -47,8 +47,8 @@ func (e *ExpiryEvents) Clone() *ExpiryEvents {
 	return &next
 }
 
-// Validate fails with CodeBadRequest for invalid settings. A nil *ExpiryEvents is valid: no events.
-func (e *ExpiryEvents) Validate() error {
+// Validate fails with CodeBadRequest for invalid settings. A nil *ExpiryEventSettings is valid: no events.
+func (e *ExpiryEventSettings) Validate() error {
 	if e == nil {
 		return nil
 	}

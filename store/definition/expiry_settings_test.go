@@ -4,7 +4,7 @@ import "testing"
 
 // TestWebhookURLs checks that a webhook URL to which no request can be sent is refused.
 func TestWebhookURLs(t *testing.T) {
-	check := func(url string) error { return (&ExpiryEvents{Webhooks: []Webhook{{URL: url}}}).Validate() }
+	check := func(url string) error { return (&ExpiryEventSettings{Webhooks: []Webhook{{URL: url}}}).Validate() }
 	for _, url := range []string{"http://127.0.0.1/", "https://example.com:8443/a", "http://[::1]:80/",
 		"http://a_b/", "http://3fa9c1d2e4b5:80/", "http://localhost./", "http://host.docker.internal/"} {
 		if err := check(url); err != nil {

@@ -6,7 +6,7 @@ import "slices"
 // are stored in the container's record and deleted with it; replacing the container does not change them.
 // The zero value is that of a new container. Callers must not change a value that a container has returned.
 type ContainerSettings struct {
-	OnExpire *OnExpire `json:"onExpire,omitempty"`
+	OnExpire *OnExpireSettings `json:"onExpire,omitempty"`
 	// TTLCeiling makes the container's default the upper limit of its items' own ttl, too: a write silently
 	// lowers a longer ttl, including -1. It has no effect while the default is off or -1.
 	TTLCeiling bool `json:"ttlCeiling,omitempty" description:"Whether defaultTtl is the maximal ttl."`
@@ -15,7 +15,7 @@ type ContainerSettings struct {
 	// expiry does not. The minimum is MinIdle.
 	AutoDeleteOnIdle int `json:"autoDeleteOnIdle,omitempty" description:"Idle seconds to deletion; 0: never."`
 
-	ExpiryEvents *ExpiryEvents `json:"expiryEvents,omitempty"`
+	ExpiryEvents *ExpiryEventSettings `json:"expiryEvents,omitempty"`
 	// Reaper delays the purges of expired items; nil means no delay.
 	Reaper *ReaperSettings `json:"reaper,omitempty"`
 	// ChangesTo is the path of a queue or a topic that receives the change feed of latest versions: see
@@ -25,8 +25,8 @@ type ContainerSettings struct {
 	Queries []SavedQuery `json:"queries,omitempty"`
 }
 
-// OnExpire defines where expired documents are moved. Only one of its members is set.
-type OnExpire struct {
+// OnExpireSettings defines where expired documents are moved. Only one of its members is set.
+type OnExpireSettings struct {
 	// MoveTo is the id of the archive: another container of the same database, in which the expired documents
 	// are created.
 	MoveTo string `json:"moveTo,omitempty" description:"Id of the container that gets expired items."`

@@ -18,16 +18,16 @@ type PreviousImagePolicy struct {
 // PreviousImageFeatures lists the features of Cosmos DB for which a container can be asked to keep the
 // versions of documents before a change, each with its setting.
 type PreviousImageFeatures struct {
-	AllVersions    *PreviousImageFeature `json:"allVersionsAndDeletes,omitempty"`
-	SecondaryIndex *PreviousImageFeature `json:"globalSecondaryIndex,omitempty"`
-	Copy           *PreviousImageFeature `json:"containerCopy,omitempty"`
-	Embeddings     *PreviousImageFeature `json:"embeddingGeneratorService,omitempty"`
+	AllVersions    *PreviousImageFeatureSetting `json:"allVersionsAndDeletes,omitempty"`
+	SecondaryIndex *PreviousImageFeatureSetting `json:"globalSecondaryIndex,omitempty"`
+	Copy           *PreviousImageFeatureSetting `json:"containerCopy,omitempty"`
+	Embeddings     *PreviousImageFeatureSetting `json:"embeddingGeneratorService,omitempty"`
 }
 
-// PreviousImageFeature says for which changes (replaces, deletes) one feature, such as the feed of all
+// PreviousImageFeatureSetting says for which changes (replaces, deletes) one feature, such as the feed of all
 // versions, shows the previous version of a document. Paths is only stored and returned to clients: a
 // previous version always contains the whole document.
-type PreviousImageFeature struct {
+type PreviousImageFeatureSetting struct {
 	Mode  *PreviousImageMode `json:"mode,omitempty"`
 	Paths []string           `json:"includedPaths,omitzero"`
 }
@@ -65,7 +65,7 @@ func (s *ContainerSpec) validatePreviousImages() error {
 	if p == nil {
 		return nil
 	}
-	features := []*PreviousImageFeature{{Mode: p.Mode}}
+	features := []*PreviousImageFeatureSetting{{Mode: p.Mode}}
 	if f := p.Features; f != nil {
 		features = append(features, f.AllVersions, f.SecondaryIndex, f.Copy, f.Embeddings)
 	}

@@ -3,7 +3,7 @@
 // holds.
 //
 //	explain.go         Expiry: of one item, live, expired or purged
-//	dryrun.go          DryRun: what a change of the default does to the items
+//	dryrun.go          TTLChangeDryRunResult: what a change of the default does to the items
 //	forecast.go        Forecast: how many items expire when
 //	storage_usage.go   StorageUsage and RangeStatistics: documents, bytes, large partition keys
 //	usage_version.go   Version: a text that differs whenever the set of stored items differs

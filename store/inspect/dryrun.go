@@ -34,13 +34,13 @@ var effectNames = [TTLEffects]string{
 // String returns the name of the effect.
 func (e TTLChangeEffectOnItem) String() string { return effectNames[e] }
 
-// DeadlineLimits are the upper bounds of the elements of DryRun.After, in seconds from now: at once, within
-// a minute, an hour, a day, a week, a month of 30 days. DryRun.After has two more elements: later, and
-// never.
+// DeadlineLimits are the upper bounds of the elements of TTLChangeDryRunResult.After, in seconds from now: at
+// once, within a minute, an hour, a day, a week, a month of 30 days. TTLChangeDryRunResult.After has two more
+// elements: later, and never.
 var DeadlineLimits = [...]int64{0, 60, 3600, 86400, 7 * 86400, 30 * 86400}
 
-// DryRunOptions are the options of a dry run. The zero value is a good default.
-type DryRunOptions struct {
+// TTLChangeDryRunOptions are the options of a dry run. The zero value is a good default.
+type TTLChangeDryRunOptions struct {
 	// Path is the ttlPropertyPath that the container would get together with the default; "" means none. If
 	// Path is nil, the container keeps its own, unless TTL is turned off.
 	Path     *string
@@ -48,24 +48,24 @@ type DryRunOptions struct {
 	Exact    int64 // with up to this number of items, each item is read; 0: 100,000
 }
 
-// DryRunExample is an item that a change of the default time to live would affect. Before and After are
-// when it expires, without and with the change, in seconds since 1970; 0: never.
-type DryRunExample struct {
+// TTLChangeExampleItem is an item that a change of the default time to live would affect. Before and After
+// are when it expires, without and with the change, in seconds since 1970; 0: never.
+type TTLChangeExampleItem struct {
 	Partition     definition.PartitionKey
 	ID            string
 	Before, After int64 // when it expires
 }
 
-// DryRunEffectSummary is the number of items on which a change of the default time to live would have one
+// TTLChangeEffectSummary is the number of items on which a change of the default time to live would have one
 // particular effect, such as an earlier expiry, and some of these items as examples.
-type DryRunEffectSummary struct {
+type TTLChangeEffectSummary struct {
 	Count    int64
-	Examples []DryRunExample // empty for EffectNone
+	Examples []TTLChangeExampleItem // empty for EffectNone
 }
 
-// DryRun describes the effects that a change of a container's default time to live would have now. The dry
-// run itself changes nothing.
-type DryRun struct {
+// TTLChangeDryRunResult describes the effects that a change of a container's default time to live would have
+// now. The dry run itself changes nothing.
+type TTLChangeDryRunResult struct {
 	Now      int64 // the moment to which the result refers, by the container's clock
 	From, To ttl.Seconds
 	// FromPath and ToPath are the container's ttlPropertyPath before and after the change; "" is none.
@@ -76,7 +76,7 @@ type DryRun struct {
 	Exact    bool
 	Complete bool  // false: the time did not suffice, and all counts are lower bounds
 	Expired  int64 // items that have expired already and are not purged: they stay expired
-	Effects  [TTLEffects]DryRunEffectSummary
+	Effects  [TTLEffects]TTLChangeEffectSummary
 	// After counts the live items by the time from now until they expire after the change. Its elements
 	// belong to the upper bounds in DeadlineLimits, then one for later and one for never.
 	After [len(DeadlineLimits) + 2]int64
@@ -85,10 +85,10 @@ type DryRun struct {
 // DryRunTTL reports how many items would expire, or live longer, if a container's default TTL changed to
 // next. state is the container's state, r a snapshot that matches it. more is called before each step and
 // reports whether there is time for it. DryRunTTL fails if the change itself would fail. The caller sets
-// DryRun.Complete.
-func DryRunTTL(state *view.ContainerState, r engine.Reader, next ttl.Seconds, o DryRunOptions,
+// TTLChangeDryRunResult.Complete.
+func DryRunTTL(state *view.ContainerState, r engine.Reader, next ttl.Seconds, o TTLChangeDryRunOptions,
 	more func() bool) (
-	DryRun, error) {
+	TTLChangeDryRunResult, error) {
 	if o.Examples == 0 {
 		o.Examples = 5
 	}
@@ -101,8 +101,9 @@ func DryRunTTL(state *view.ContainerState, r engine.Reader, next ttl.Seconds, o 
 	} else if next == ttl.Absent {
 		changed.TTLPropertyPath = ""
 	}
-	d := DryRun{Now: state.Now, From: state.Policy.Default, To: next, FromPath: state.Spec.TTLPropertyPath,
-		ToPath: changed.TTLPropertyPath}
+	d := TTLChangeDryRunResult{Now: state.Now, From: state.Policy.Default, To: next,
+		FromPath: state.Spec.TTLPropertyPath,
+		ToPath:   changed.TTLPropertyPath}
 	if err := changed.ValidateTTL(); err != nil {
 		return d, err
 	}
@@ -141,7 +142,8 @@ func DryRunTTL(state *view.ContainerState, r engine.Reader, next ttl.Seconds, o 
 // judge counts one item. p and l are the policy and the item's life before and after the change. body returns
 // the document; it is called if the item becomes one of the examples of its effect. examples is their maximal
 // number.
-func (d *DryRun) judge(p *[2]ttl.Policy, def *definition.PartitionKeyDefinition, l [2]ttl.Lifetime,
+func (d *TTLChangeDryRunResult) judge(p *[2]ttl.Policy, def *definition.PartitionKeyDefinition,
+	l [2]ttl.Lifetime,
 	examples int,
 	body func() ([]byte, error)) error {
 	if p[0].Expired(l[0], d.Now) {
@@ -180,7 +182,7 @@ func (d *DryRun) judge(p *[2]ttl.Policy, def *definition.PartitionKeyDefinition,
 		return err
 	}
 	text = bytes.Clone(text) // the key refers to it
-	e.Examples = append(e.Examples, DryRunExample{
+	e.Examples = append(e.Examples, TTLChangeExampleItem{
 		Partition: def.Extract(text), ID: jsondoc.Get(text, layout.IDPath).Str(), Before: before, After: after,
 	})
 	return nil

@@ -112,7 +112,7 @@ func TestDryRun(t *testing.T) {
 		ttl.Absent: {inspect.EffectNone: 1, inspect.EffectImmortal: 2},
 	} {
 		v.View(func(r engine.Reader) error {
-			d, err := inspect.DryRunTTL(v.State, r, to, inspect.DryRunOptions{}, always)
+			d, err := inspect.DryRunTTL(v.State, r, to, inspect.TTLChangeDryRunOptions{}, always)
 			var got [inspect.TTLEffects]int64
 			for i, e := range d.Effects {
 				got[i] = e.Count

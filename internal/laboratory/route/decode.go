@@ -30,8 +30,8 @@ type JSONMemberDecoder interface {
 // in the order of the struct's fields.
 type requestDecoder[L HandlerMethodReceiver] struct {
 	steps []decodeStep[L]
-	body  []requestField
-	query []requestField
+	body  []bodyMemberOrQueryParameterSpec
+	query []bodyMemberOrQueryParameterSpec
 	// takes is the part of the error for an unknown member or parameter that lists the known ones; % stands
 	// for the names. If it is empty, the error does not list them.
 	takes    string
@@ -46,8 +46,8 @@ type requestDecoder[L HandlerMethodReceiver] struct {
 // request struct.
 type decodeStep[L HandlerMethodReceiver] func(l L, ec echo.Context, in reflect.Value) error
 
-// requestField is a member of a body, or a parameter of a query string.
-type requestField struct {
+// bodyMemberOrQueryParameterSpec is a member of a body, or a parameter of a query string.
+type bodyMemberOrQueryParameterSpec struct {
 	name        string
 	index       []int
 	missing     string // error if the member is missing although it is required
@@ -134,7 +134,7 @@ func implementsFinder[L HandlerMethodReceiver](t reflect.Type) bool {
 	return true
 }
 
-func fieldOf(f reflect.StructField, index []int, tag string) requestField {
+func fieldOf(f reflect.StructField, index []int, tag string) bodyMemberOrQueryParameterSpec {
 	name, options, _ := strings.Cut(f.Tag.Get(tag), ",")
 	number := func(tag string, otherwise int64) int64 {
 		n, err := strconv.ParseInt(f.Tag.Get(tag), 10, 64)
@@ -143,14 +143,14 @@ func fieldOf(f reflect.StructField, index []int, tag string) requestField {
 		}
 		return n
 	}
-	return requestField{name: name, index: index, missing: f.Tag.Get("missing"),
+	return bodyMemberOrQueryParameterSpec{name: name, index: index, missing: f.Tag.Get("missing"),
 		first:  f.Tag.Get("first") == "true",
 		always: tag == "json" && options != "omitempty",
 		least:  number("minimum", -1<<53), most: number("maximum", 1<<53), otherwise: number("default", 0)}
 }
 
 // required reports whether clients must send the member.
-func (f requestField) required() bool { return f.always }
+func (f bodyMemberOrQueryParameterSpec) required() bool { return f.always }
 
 // decode decodes a request into its struct.
 func (d *requestDecoder[L]) decode(l L, ec echo.Context, in any) error {
@@ -200,7 +200,7 @@ func (d *requestDecoder[L]) readBody(l L, ec echo.Context, in reflect.Value) err
 	var err error
 	object.Each(func(name string, v jsondoc.Value) bool {
 		given[name] = true
-		i := slices.IndexFunc(d.body, func(f requestField) bool { return f.name == name })
+		i := slices.IndexFunc(d.body, func(f bodyMemberOrQueryParameterSpec) bool { return f.name == name })
 		switch {
 		case i < 0:
 			err = d.unknown(name)
@@ -263,7 +263,7 @@ func (d *requestDecoder[L]) unknown(name string) error {
 }
 
 // names lists fields for error messages: "'a', 'b' and 'c'".
-func names(fields []requestField) string {
+func names(fields []bodyMemberOrQueryParameterSpec) string {
 	var b strings.Builder
 	for i, f := range fields {
 		switch {
@@ -278,7 +278,7 @@ func names(fields []requestField) string {
 }
 
 // decode decodes the field's value into the struct.
-func (f *requestField) decode(in reflect.Value, v jsondoc.Value) error {
+func (f *bodyMemberOrQueryParameterSpec) decode(in reflect.Value, v jsondoc.Value) error {
 	to := in.FieldByIndex(f.index)
 	if to.Kind() == reflect.Pointer {
 		to.Set(reflect.New(to.Type().Elem()))
@@ -322,7 +322,7 @@ func (d *requestDecoder[L]) readQuery(_ L, ec echo.Context, in reflect.Value) er
 		return BadRequest("The query string is malformed.")
 	}
 	for name := range values {
-		i := slices.IndexFunc(d.query, func(f requestField) bool { return f.name == name })
+		i := slices.IndexFunc(d.query, func(f bodyMemberOrQueryParameterSpec) bool { return f.name == name })
 		if i < 0 {
 			return d.unknown(name)
 		}

@@ -29,12 +29,12 @@ func (n *RequiredText) DecodeMember(name string, v jsondoc.Value) error {
 // is used, not as a definition of its own.
 func (RequiredText) InlineJSONSchema() {}
 
-// Timestamp is a point in time: RFC 3339, or whole seconds since 1970.
-type Timestamp struct{ time.Time }
+// JSONTimestamp is a point in time: RFC 3339, or whole seconds since 1970.
+type JSONTimestamp struct{ time.Time }
 
 // DecodeMember implements JSONMemberDecoder: it parses a string in the format of RFC 3339, or a number of
 // whole seconds since 1970.
-func (m *Timestamp) DecodeMember(name string, v jsondoc.Value) (err error) {
+func (m *JSONTimestamp) DecodeMember(name string, v jsondoc.Value) (err error) {
 	n := v.Num()
 	switch {
 	case v.Kind() != jsondoc.Number:
@@ -54,19 +54,19 @@ func (m *Timestamp) DecodeMember(name string, v jsondoc.Value) (err error) {
 var errNotWhole = errors.New("the number of seconds is not whole")
 
 // JSONSchema implements jsonschema.Exposer: it returns the schema of a string or an integer.
-func (Timestamp) JSONSchema() (s jsonschema.Schema, err error) {
+func (JSONTimestamp) JSONSchema() (s jsonschema.Schema, err error) {
 	s.WithType(OneOf(jsonschema.String, jsonschema.Integer))
 	s.WithDescription("Time in the format of RFC 3339, or in seconds since 1970.")
 	s.WithExamples("2030-01-01T00:00:00Z")
 	return s, nil
 }
 
-// Duration is a duration in any format of ttl.ParseDuration; a number means seconds.
-type Duration struct{ time.Duration }
+// JSONDuration is a duration in any format of ttl.ParseDuration; a number means seconds.
+type JSONDuration struct{ time.Duration }
 
 // DecodeMember implements JSONMemberDecoder: it parses a string such as "90s" or "30d", or a number of
 // seconds.
-func (d *Duration) DecodeMember(name string, v jsondoc.Value) (err error) {
+func (d *JSONDuration) DecodeMember(name string, v jsondoc.Value) (err error) {
 	text := v.Str()
 	if v.Kind() == jsondoc.Number {
 		text = string(v.Raw())
@@ -79,7 +79,7 @@ func (d *Duration) DecodeMember(name string, v jsondoc.Value) (err error) {
 }
 
 // JSONSchema implements jsonschema.Exposer: it returns the schema of a string or a number.
-func (Duration) JSONSchema() (s jsonschema.Schema, err error) {
+func (JSONDuration) JSONSchema() (s jsonschema.Schema, err error) {
 	s.WithType(OneOf(jsonschema.String, jsonschema.Number))
 	s.WithDescription("Duration; a number means seconds.").WithExamples("90s", "29d", "1d12h", "PT1H")
 	return s, nil

@@ -149,7 +149,7 @@ func (r *Route[L]) complete(op *openapi31.Operation) {
 	if op.RequestBody != nil {
 		p := r.decoder
 		op.RequestBody.RequestBody.WithRequired(!p.optional || slices.ContainsFunc(p.body,
-			requestField.required))
+			bodyMemberOrQueryParameterSpec.required))
 	}
 	all := op.ResponsesEns()
 	for status, answer := range all.MapOfResponseOrReferenceValues {

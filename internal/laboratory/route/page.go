@@ -22,8 +22,8 @@ Paths marked &#8226; need the master key.</p>
 {{end}}</table></body></html>
 `))
 
-// routePageRow is a row of the HTML page, which describes one route.
-type routePageRow struct {
+// routeDocumentationRow is a row of the HTML page, which describes one route.
+type routeDocumentationRow struct {
 	Method, Path, Summary string
 	Key                   bool
 	Takes                 []string
@@ -34,10 +34,10 @@ const PageKind = "text/html; charset=utf-8"
 
 // Page returns the HTML page with a row for each route. The routes must be those of d.
 func Page[L HandlerMethodReceiver](routes []Route[L], d *OpenAPIDocument) (TextResponse, error) {
-	var rows []routePageRow
+	var rows []routeDocumentationRow
 	for i := range routes {
 		r := &routes[i]
-		rows = append(rows, routePageRow{r.Method, r.Path, r.Summary, !r.public, takes(d, r)})
+		rows = append(rows, routeDocumentationRow{r.Method, r.Path, r.Summary, !r.public, takes(d, r)})
 	}
 	var page bytes.Buffer
 	if err := pageText.Execute(&page, rows); err != nil {

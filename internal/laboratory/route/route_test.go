@@ -17,22 +17,22 @@ import (
 	"github.com/mayflydb/mayfly/store"
 )
 
-// testServer implements both interfaces that routes need: it is the Server, to which the handlers belong,
-// and the RequestIO, which reads bodies and sends responses. charged has the charges of the requests.
-type testServer struct{ charged []float64 }
+// fakeServerAndRequestIO implements both interfaces that routes need: it is the Server, to which the handlers
+// belong, and the RequestIO, which reads bodies and sends responses. charged has the charges of the requests.
+type fakeServerAndRequestIO struct{ charged []float64 }
 
-func (s *testServer) Wire() RequestIO { return s }
+func (s *fakeServerAndRequestIO) Wire() RequestIO { return s }
 
-func (*testServer) Body(ec echo.Context) []byte {
+func (*fakeServerAndRequestIO) Body(ec echo.Context) []byte {
 	b, _ := io.ReadAll(ec.Request().Body) // of a test's own reader
 	return b
 }
 
-func (s *testServer) Charge(_ echo.Context, r store.OperationReceipt) {
+func (s *fakeServerAndRequestIO) Charge(_ echo.Context, r store.OperationReceipt) {
 	s.charged = append(s.charged, r.Charge)
 }
 
-func (*testServer) Answer(ec echo.Context, status int, body []byte) error {
+func (*fakeServerAndRequestIO) Answer(ec echo.Context, status int, body []byte) error {
 	if body == nil {
 		return ec.NoContent(status)
 	}
@@ -49,7 +49,7 @@ type SelfDecodingPathParameter struct {
 	Shelf string `path:"shelf"`
 }
 
-func (s *SelfDecodingPathParameter) Find(_ *testServer, ec echo.Context) (err error) {
+func (s *SelfDecodingPathParameter) Find(_ *fakeServerAndRequestIO, ec echo.Context) (err error) {
 	if s.Shelf, err = PathParam(ec, "shelf"); err == nil && s.Shelf == "none" {
 		err = NotFound("There is no shelf 'none'.")
 	}
@@ -96,7 +96,7 @@ func (a *putBookResponse) SetHeaders(h http.Header) {
 	h["X-Shelf"] = []string{a.Shelf}
 }
 
-func (*testServer) put(_ context.Context, in *putRequest) (putBookResponse, error) {
+func (*fakeServerAndRequestIO) put(_ context.Context, in *putRequest) (putBookResponse, error) {
 	out := putBookResponse{in.SelfDecodingPathParameter.Shelf, string(in.Title), string(in.Code), in.Count,
 		in.Price,
 		in.Sold, 7}
@@ -106,7 +106,7 @@ func (*testServer) put(_ context.Context, in *putRequest) (putBookResponse, erro
 	return out, nil
 }
 
-type listRequest struct {
+type listBooksRequest struct {
 	SelfDecodingPathParameter
 	After string `query:"after"`
 	Limit int64  `query:"limit" minimum:"1" maximum:"10" default:"5"`
@@ -121,30 +121,30 @@ type echoedListParameters struct {
 // HTML reserves.
 func (*echoedListParameters) Verbatim() {}
 
-func (*testServer) list(_ context.Context, in *listRequest) (echoedListParameters, error) {
+func (*fakeServerAndRequestIO) list(_ context.Context, in *listBooksRequest) (echoedListParameters, error) {
 	return echoedListParameters{in.After, in.Limit}, nil
 }
 
-func (*testServer) clear(context.Context, *NoBody) (NoBody, error) { return NoBody{}, nil }
+func (*fakeServerAndRequestIO) clear(context.Context, *NoBody) (NoBody, error) { return NoBody{}, nil }
 
-func (s *testServer) sign(ec echo.Context, _ *NoBody) error {
+func (s *fakeServerAndRequestIO) sign(ec echo.Context, _ *NoBody) error {
 	return Send(s, ec, http.StatusOK, &TextResponse{"text/plain", []byte("open")})
 }
 
-func table() []Route[*testServer] {
-	return []Route[*testServer]{
-		On(http.MethodPost, "/shelves/{shelf}", "Put a book on a shelf", (*testServer).put).
+func table() []Route[*fakeServerAndRequestIO] {
+	return []Route[*fakeServerAndRequestIO]{
+		On(http.MethodPost, "/shelves/{shelf}", "Put a book on a shelf", (*fakeServerAndRequestIO).put).
 			Answering(http.StatusCreated).Failing(http.StatusConflict),
-		On(http.MethodGet, "/shelves/{shelf}", "The books of a shelf", (*testServer).list),
-		On(http.MethodDelete, "/shelves", "Clear the shop", (*testServer).clear),
-		Raw(http.MethodGet, "/sign", "The sign", (*testServer).sign).Public().
+		On(http.MethodGet, "/shelves/{shelf}", "The books of a shelf", (*fakeServerAndRequestIO).list),
+		On(http.MethodDelete, "/shelves", "Clear the shop", (*fakeServerAndRequestIO).clear),
+		Raw(http.MethodGet, "/sign", "The sign", (*fakeServerAndRequestIO).sign).Public().
 			As(ResponseFormat{Kind: "text/plain", Description: "A word."}),
 	}
 }
 
 // serve sends a request to the routes of the tests and returns the response, or the error of the handler.
 // If key is false, the request has no master key, and only a public route serves it.
-func serve(t *testing.T, s *testServer, method, path, body string,
+func serve(t *testing.T, s *fakeServerAndRequestIO, method, path, body string,
 	key bool) (*httptest.ResponseRecorder, error) {
 	t.Helper()
 	e, failure := echo.New(), error(nil)
@@ -194,7 +194,7 @@ func TestRequests(t *testing.T) {
 		{"HEAD", "/shelves/a", "", `{"after":"","limit":5}`, ""},
 		{"DELETE", "/shelves", "", "", ""},
 	} {
-		w, err := serve(t, new(testServer), c.method, c.path, c.body, true)
+		w, err := serve(t, new(fakeServerAndRequestIO), c.method, c.path, c.body, true)
 		if c.refusal != "" {
 			var own *Error
 			if !errors.As(err, &own) || !strings.Contains(own.Message, c.refusal) {
@@ -209,7 +209,7 @@ func TestRequests(t *testing.T) {
 }
 
 func TestResponseStatusAndHeaders(t *testing.T) {
-	s := new(testServer)
+	s := new(fakeServerAndRequestIO)
 	w, err := serve(t, s, "POST", "/shelves/a", `{"title":"Emma","sold":true}`, true)
 	if err != nil || w.Code != http.StatusCreated || w.Header().Get("X-Shelf") != "a" {
 		t.Errorf("%d %v, %v", w.Code, w.Header(), err)
@@ -226,12 +226,13 @@ func TestResponseStatusAndHeaders(t *testing.T) {
 }
 
 func TestOnlyPublicRoutesNeedNoKey(t *testing.T) {
-	if w, err := serve(t, new(testServer), "GET", "/sign", "", false); err != nil ||
+	if w, err := serve(t, new(fakeServerAndRequestIO), "GET", "/sign", "", false); err != nil ||
 		w.Body.String() != "open" {
 		t.Errorf("%s, %v", w.Body, err)
 	}
 	var own *Error
-	if _, err := serve(t, new(testServer), "DELETE", "/shelves", "", false); !errors.As(err, &own) ||
+	if _, err := serve(t, new(fakeServerAndRequestIO), "DELETE", "/shelves", "", false); !errors.As(err,
+		&own) ||
 		own.Status != http.StatusUnauthorized {
 		t.Errorf("%v", err)
 	}
@@ -288,7 +289,7 @@ func TestDescription(t *testing.T) {
 }
 
 func TestFieldNameList(t *testing.T) {
-	for want, fields := range map[string][]requestField{
+	for want, fields := range map[string][]bodyMemberOrQueryParameterSpec{
 		"": {}, "'a'": {{name: "a"}}, "'a' and 'b'": {{name: "a"}, {name: "b"}},
 		"'a', 'b' and 'c'": {{name: "a"}, {name: "b"}, {name: "c"}},
 	} {

@@ -10,9 +10,9 @@ import (
 
 // TestConformance runs the conformance suite of engines on engines of the simulated database.
 func TestConformance(t *testing.T) {
-	enginetest.Run(t, func(t *testing.T) enginetest.Storage {
+	enginetest.Run(t, func(t *testing.T) enginetest.ReopenableStorage {
 		d := database.New(database.Options{})
-		return enginetest.Storage{
+		return enginetest.ReopenableStorage{
 			Open: func(*testing.T) engine.Engine { return d.Open("server", nil) },
 			Cut:  func(*testing.T) { d = d.Clone() },
 		}

@@ -6,7 +6,7 @@
 //	a, b := db.Open(machine), db.Open(other)
 //
 // Each Engine is the engine of one server. It implements engine.Engine, engine.Getter, engine.SharedEngine,
-// engine.ClockReporter and engine.CommitNotifier.
+// engine.DatabaseTimeReporter and engine.CommitNotifier.
 //
 // # Exchanges
 //

@@ -23,7 +23,7 @@ type Engine struct {
 	seed    uint64
 	machine ttl.Clock // the clock of the server's machine
 	inbox   notificationInbox
-	calls   engine.CallTracker
+	calls   engine.RunningCallTracker
 
 	mu      sync.Mutex // guards the following fields; never held while waiting
 	queues  map[string]*lsnScopeUpdateQueue
@@ -40,10 +40,10 @@ type Engine struct {
 }
 
 var (
-	_ engine.Getter         = (*Engine)(nil)
-	_ engine.SharedEngine   = (*Engine)(nil)
-	_ engine.ClockReporter  = (*Engine)(nil)
-	_ engine.CommitNotifier = (*Engine)(nil)
+	_ engine.Getter               = (*Engine)(nil)
+	_ engine.SharedEngine         = (*Engine)(nil)
+	_ engine.DatabaseTimeReporter = (*Engine)(nil)
+	_ engine.CommitNotifier       = (*Engine)(nil)
 )
 
 // Open returns the engine of a server. The name seeds the delays of its exchanges. machine is the clock of
@@ -193,7 +193,7 @@ func (e *Engine) delay(draws *rand.Rand) {
 // exchange runs execute at the database after the delay of a request, and returns after the delay of the
 // response. giveUp is closed when limit has passed. It returns errLost if the connection breaks. x says for
 // what the exchange is: its operation and its keys.
-func (e *Engine) exchange(x Exchange, limit time.Duration,
+func (e *Engine) exchange(x NetworkExchange, limit time.Duration,
 	execute func(giveUp <-chan struct{}) error) error {
 	x.Err = e.transmit(limit, e.draws(x.Operation, x.Keys), func(giveUp <-chan struct{}) error {
 		x.Version = e.d.changes()
@@ -205,7 +205,7 @@ func (e *Engine) exchange(x Exchange, limit time.Duration,
 
 // exchanged reports a finished request and response between this server and the database to
 // Options.Exchanged, if that is set.
-func (e *Engine) exchanged(x Exchange) {
+func (e *Engine) exchanged(x NetworkExchange) {
 	if fn := e.d.o.Exchanged; fn != nil {
 		x.Server = e.name
 		fn(x)
@@ -248,7 +248,7 @@ func (e *Engine) transmit(limit time.Duration, draws *rand.Rand,
 }
 
 // ask runs an exchange that only reads. It repeats the exchange a few times if the connection breaks.
-func (e *Engine) ask(ctx context.Context, x Exchange, execute func() error) error {
+func (e *Engine) ask(ctx context.Context, x NetworkExchange, execute func() error) error {
 	for try := 0; ; try++ {
 		err := e.exchange(x, readLimit, func(<-chan struct{}) error {
 			e.d.work(e.d.o.Load.Trip)
@@ -283,7 +283,7 @@ func (e *Engine) View(ctx context.Context, fn func(engine.Reader) error) error {
 
 // Get returns the newest committed value of a key, outside any snapshot: see engine.Getter.
 func (e *Engine) Get(ctx context.Context,
-	scope, key []byte) (value []byte, at engine.ScopePosition, err error) {
+	scope, key []byte) (value []byte, at engine.LSNScopeStatus, err error) {
 	err = e.View(ctx, func(r engine.Reader) error {
 		r.(*snapshotOrTransactionReader).from.(*readTxnSnapshot).one = true
 		all, err := r.Positions([][]byte{scope})

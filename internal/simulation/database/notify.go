@@ -42,7 +42,7 @@ func (e *Engine) Await(ctx context.Context, scopes [][]byte) error {
 		return err
 	}
 	defer e.calls.End()
-	return e.ask(ctx, Exchange{Operation: ExchangeAwait, Keys: scopes}, func() error {
+	return e.ask(ctx, NetworkExchange{Operation: ExchangeAwait, Keys: scopes}, func() error {
 		e.d.mu.Lock()
 		defer e.d.mu.Unlock()
 		for _, scope := range scopes {
@@ -68,7 +68,7 @@ func (e *Engine) Listen(ctx context.Context, fn func(scope []byte)) {
 		e.Running(ctx.Done())
 		for _, scope := range e.inbox.take() {
 			if ctx.Err() == nil {
-				e.exchanged(Exchange{Operation: ExchangeNotify, Keys: [][]byte{scope}})
+				e.exchanged(NetworkExchange{Operation: ExchangeNotify, Keys: [][]byte{scope}})
 				fn(scope)
 			}
 		}

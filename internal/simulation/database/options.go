@@ -15,15 +15,15 @@ type Options struct {
 	Defects InjectedDefects
 	// Committed is called for each commit, in the order of the commits; nil: not called. It must not call the
 	// database.
-	Committed func(Commit)
+	Committed func(CommitRecord)
 	// Exchanged is called after each exchange, and before each notification that a server receives. nil: not
 	// called. It must not call the database.
-	Exchanged func(Exchange)
+	Exchanged func(NetworkExchange)
 }
 
-// Exchange describes a finished request of a server to the database and its response, or a notification
-// that the database has sent.
-type Exchange struct {
+// NetworkExchange describes a finished request of a server to the database and its response, or a
+// notification that the database has sent.
+type NetworkExchange struct {
 	Server    string // the name of the server's engine
 	Operation NetworkExchangeKind
 	Keys      [][]byte // what it is about: keys that are read, otherwise scopes
@@ -87,8 +87,8 @@ type InjectedDefects struct {
 	Silent bool
 }
 
-// Commit records which server has committed a transaction, when, and which LSNs it took.
-type Commit struct {
+// CommitRecord records which server has committed a transaction, when, and which LSNs it took.
+type CommitRecord struct {
 	Server string // the name of the server's engine
 	At     time.Time
 	LSNs   []LSNRange

@@ -251,7 +251,7 @@ func (s *databaseSideTransaction) commit(writes []txnWrite, issued []LSNRange) e
 	d.stats.Commits++
 	d.stats.Rows += uint64(len(writes))
 	if d.o.Committed != nil {
-		d.o.Committed(Commit{Server: s.server, At: d.clock.Now(), LSNs: issued})
+		d.o.Committed(CommitRecord{Server: s.server, At: d.clock.Now(), LSNs: issued})
 	}
 	d.reportLocked(s.scopes)
 	return nil

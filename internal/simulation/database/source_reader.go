@@ -88,7 +88,7 @@ func (r *snapshotOrTransactionReader) GetMany(keys [][]byte) ([][]byte, error) {
 }
 
 // Positions returns the position of each scope: see engine.Reader.
-func (r *snapshotOrTransactionReader) Positions(scopes [][]byte) ([]engine.ScopePosition, error) {
+func (r *snapshotOrTransactionReader) Positions(scopes [][]byte) ([]engine.LSNScopeStatus, error) {
 	var keys [][]byte
 	for _, s := range scopes {
 		keys = append(keys, engine.CeilingKey(s), engine.MarkKey(s))
@@ -96,7 +96,7 @@ func (r *snapshotOrTransactionReader) Positions(scopes [][]byte) ([]engine.Scope
 	if err := r.from.fetch(keys...); err != nil {
 		return nil, err
 	}
-	list := make([]engine.ScopePosition, len(scopes))
+	list := make([]engine.LSNScopeStatus, len(scopes))
 	for i, s := range scopes {
 		at, err := position(r.from.rows(), s)
 		if err != nil {
@@ -109,7 +109,7 @@ func (r *snapshotOrTransactionReader) Positions(scopes [][]byte) ([]engine.Scope
 }
 
 // position returns the LSN and the mark that are stored for a scope.
-func position(from *rowSet, scope []byte) (at engine.ScopePosition, err error) {
+func position(from *rowSet, scope []byte) (at engine.LSNScopeStatus, err error) {
 	at.Settled = true
 	if v := get(from, engine.CeilingKey(scope)); v != nil {
 		next, err := engine.ParseCeiling(v)
@@ -288,7 +288,7 @@ type readTxnSnapshot struct {
 	fetched map[string]bool
 }
 
-func (s *readTxnSnapshot) exchange(x Exchange) error {
+func (s *readTxnSnapshot) exchange(x NetworkExchange) error {
 	if err := s.ctx.Err(); err != nil {
 		return err
 	}
@@ -308,7 +308,7 @@ func (s *readTxnSnapshot) fetch(keys ...[]byte) error {
 	if !missing || s.one && s.taken != nil {
 		return nil
 	}
-	if err := s.exchange(Exchange{Operation: ExchangeRead, Keys: keys}); err != nil {
+	if err := s.exchange(NetworkExchange{Operation: ExchangeRead, Keys: keys}); err != nil {
 		return err
 	}
 	s.at = s.e.tell(s.at)
@@ -322,7 +322,7 @@ func (s *readTxnSnapshot) fetch(keys ...[]byte) error {
 }
 
 func (s *readTxnSnapshot) fetchPage(at []byte) error {
-	if err := s.exchange(Exchange{Operation: ExchangePage, Keys: [][]byte{at}}); err != nil {
+	if err := s.exchange(NetworkExchange{Operation: ExchangePage, Keys: [][]byte{at}}); err != nil {
 		return err
 	}
 	s.at = s.e.tell(s.at)

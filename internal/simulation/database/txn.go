@@ -17,7 +17,7 @@ const maxNext = engine.MaxLSN + 1
 type groupCommitTxn struct {
 	e       *Engine
 	s       *databaseSideTransaction
-	scopes  []*lockedLSNScope
+	scopes  []*lockedEngineScope
 	writes  []txnWrite
 	state   *rowSet // the committed data, with the writes of the attempt
 	version uint64
@@ -26,9 +26,9 @@ type groupCommitTxn struct {
 	lost    error           // why the transaction cannot be committed
 }
 
-// lockedLSNScope is an engine scope (a key prefix with its own sequence of LSNs) that a simulated transaction
-// has locked, with the next LSN that the scope issues.
-type lockedLSNScope struct {
+// lockedEngineScope is an engine scope (a key prefix with its own sequence of LSNs) that a simulated
+// transaction has locked, with the next LSN that the scope issues.
+type lockedEngineScope struct {
 	key         []byte
 	next, first uint64 // the next LSN; the next LSN at the beginning
 	bad         error  // error of reading the ceiling
@@ -37,7 +37,7 @@ type lockedLSNScope struct {
 // begin begins a transaction: it locks the scopes and fetches the keys in ahead.
 func (e *Engine) begin(ctx context.Context, scopes [][]byte, ahead [][]byte) (*groupCommitTxn, error) {
 	a := &groupCommitTxn{e: e, s: e.d.start(e.name, scopes), fetched: make(map[string]bool)}
-	err := e.exchange(Exchange{Operation: ExchangeBegin, Keys: scopes}, beginLimit,
+	err := e.exchange(NetworkExchange{Operation: ExchangeBegin, Keys: scopes}, beginLimit,
 		func(giveUp <-chan struct{}) error {
 			if err := a.s.lockAll(ctx, giveUp); err != nil {
 				return err
@@ -56,7 +56,7 @@ func (e *Engine) begin(ctx context.Context, scopes [][]byte, ahead [][]byte) (*g
 		a.fetched[string(key)] = true
 	}
 	for _, key := range scopes {
-		s := &lockedLSNScope{key: key, next: 1}
+		s := &lockedEngineScope{key: key, next: 1}
 		a.fetched[string(engine.CeilingKey(key))] = true
 		a.fetched[string(engine.MarkKey(key))] = true
 		if v := get(a.state, engine.CeilingKey(key)); v != nil {
@@ -98,7 +98,7 @@ func (a *groupCommitTxn) rebase() {
 }
 
 // statement sends one request within the transaction to the database and waits for the response.
-func (a *groupCommitTxn) statement(x Exchange) error {
+func (a *groupCommitTxn) statement(x NetworkExchange) error {
 	if a.lost != nil {
 		return a.lost
 	}
@@ -181,11 +181,11 @@ func (t *txn) fetch(keys ...[]byte) error {
 	for _, key := range keys {
 		t.a.fetched[string(key)] = true
 	}
-	return t.a.statement(Exchange{Operation: ExchangeRead, Keys: keys})
+	return t.a.statement(NetworkExchange{Operation: ExchangeRead, Keys: keys})
 }
 
 func (t *txn) fetchPage(at []byte) error {
-	return t.a.statement(Exchange{Operation: ExchangePage, Keys: [][]byte{at}})
+	return t.a.statement(NetworkExchange{Operation: ExchangePage, Keys: [][]byte{at}})
 }
 
 func (t *txn) rows() *rowSet            { return t.a.state }
@@ -249,12 +249,12 @@ func (t *txn) DeleteRange(r engine.Range) {
 func (t *txn) Enlarge() { t.size.Large = true }
 
 // Relax does nothing. In other engines it lets Update return before the commit is durable; here every commit
-// becomes durable first, since other servers see it at once. It implements engine.TxnControl.
+// becomes durable first, since other servers see it at once. It implements engine.TxnLSNAndCommitControl.
 func (t *txn) Relax() {}
 
 // named returns the scope with the given key if it is one of the scopes that the transaction has locked,
 // otherwise nil.
-func (a *groupCommitTxn) named(key []byte) *lockedLSNScope {
+func (a *groupCommitTxn) named(key []byte) *lockedEngineScope {
 	for _, s := range a.scopes {
 		if bytes.Equal(s.key, key) {
 			return s
@@ -263,7 +263,7 @@ func (a *groupCommitTxn) named(key []byte) *lockedLSNScope {
 	return nil
 }
 
-func (t *txn) scope(key []byte) *lockedLSNScope {
+func (t *txn) scope(key []byte) *lockedEngineScope {
 	s := t.a.named(key)
 	if s == nil {
 		t.fail(fmt.Errorf("%w: %x is none of this Update's", engine.ErrScope, key))
@@ -271,7 +271,7 @@ func (t *txn) scope(key []byte) *lockedLSNScope {
 	return s
 }
 
-// NextLSN issues the next LSN of a scope: see engine.TxnControl.
+// NextLSN issues the next LSN of a scope: see engine.TxnLSNAndCommitControl.
 func (t *txn) NextLSN(key []byte) uint64 {
 	s := t.scope(key)
 	switch {
@@ -288,7 +288,7 @@ func (t *txn) NextLSN(key []byte) uint64 {
 	return s.next - 1
 }
 
-// RaiseLSN makes a scope issue no LSN below first: see engine.TxnControl.
+// RaiseLSN makes a scope issue no LSN below first: see engine.TxnLSNAndCommitControl.
 func (t *txn) RaiseLSN(key []byte, first uint64) {
 	if first > maxNext {
 		t.fail(fmt.Errorf("%w: scope %x cannot begin at LSN %d", engine.ErrCorrupt, key, first))
@@ -318,7 +318,7 @@ func (t *txn) RaiseLSN(key []byte, first uint64) {
 }
 
 // SetMark stores a number with a scope, by which callers notice that cached data have changed: see
-// engine.TxnControl.
+// engine.TxnLSNAndCommitControl.
 func (t *txn) SetMark(key []byte, mark uint64) {
 	w := txnWrite{key: engine.MarkKey(key), deleted: mark == 0}
 	if mark != 0 {
@@ -327,7 +327,7 @@ func (t *txn) SetMark(key []byte, mark uint64) {
 	t.force(w)
 }
 
-// Mark returns the number that SetMark has stored with a scope, or 0: see engine.TxnControl.
+// Mark returns the number that SetMark has stored with a scope, or 0: see engine.TxnLSNAndCommitControl.
 func (t *txn) Mark(key []byte) uint64 {
 	if t.scope(key) == nil {
 		return 0
@@ -351,8 +351,8 @@ func (a *groupCommitTxn) issued() (list []LSNRange) {
 
 // positions returns the LSN and the mark (a number that callers store with a scope: see SetMark) that each
 // scope has after the transaction.
-func (a *groupCommitTxn) positions(scopes [][]byte) []engine.ScopePosition {
-	list := make([]engine.ScopePosition, len(scopes))
+func (a *groupCommitTxn) positions(scopes [][]byte) []engine.LSNScopeStatus {
+	list := make([]engine.LSNScopeStatus, len(scopes))
 	for i, key := range scopes {
 		list[i], _ = position(a.state, key) // the LSN is 0 if the ceiling is invalid
 		if list[i].Now = a.at; a.e.d.o.Defects.OwnTime {

@@ -24,7 +24,7 @@ type pendingUpdate struct {
 	// err and the following fields are the outcome of the call: err is what Update returns, nil after a
 	// commit.
 	err      error
-	at       []engine.ScopePosition
+	at       []engine.LSNScopeStatus
 	started  bool
 	wrote    bool
 	panicked bool
@@ -42,7 +42,7 @@ type lsnScopeUpdateQueue struct {
 // Update runs fn as one transaction in scopes: see engine.Engine. A panic of fn reaches the caller of
 // Update. fn must not end its goroutine.
 func (e *Engine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) ([]engine.ScopePosition, error) {
+	ahead ...[]byte) ([]engine.LSNScopeStatus, error) {
 	if err := e.calls.Begin(); err != nil {
 		return nil, err
 	}
@@ -292,7 +292,7 @@ func (a *groupCommitTxn) commit() error {
 		func(n NetworkConditions) float64 { return n.LateCommit }) {
 		return a.commitLate()
 	}
-	err := e.exchange(Exchange{Operation: ExchangeCommit, Keys: a.s.scopes}, commitLimit,
+	err := e.exchange(NetworkExchange{Operation: ExchangeCommit, Keys: a.s.scopes}, commitLimit,
 		func(<-chan struct{}) error { return a.s.commit(a.writes, a.issued()) })
 	if errors.Is(err, errLost) {
 		return a.resolve()
@@ -329,7 +329,7 @@ func (a *groupCommitTxn) resolve() error {
 	}
 	for try := 0; ; try++ {
 		state := open
-		x := Exchange{Operation: ExchangeOutcome, Keys: a.s.scopes}
+		x := NetworkExchange{Operation: ExchangeOutcome, Keys: a.s.scopes}
 		err := e.exchange(x, beginLimit, func(giveUp <-chan struct{}) error {
 			if !d.o.Defects.StampWithCommit {
 				select {

@@ -158,7 +158,7 @@ type Binder struct {
 	errs   []*queryerror.Error
 
 	Idents map[*syntax.Ident]*FromAlias
-	Subs   map[*syntax.Query]*QueryBlock
+	Subs   map[*syntax.QueryTree]*QueryBlock
 	Aggs   map[*syntax.Call]aggregateRef
 	Keys   map[syntax.Expr]int // parts of a select list that equal a GROUP BY key, with the number of the key
 	UDFs   int                 // number of calls of user defined functions
@@ -177,7 +177,7 @@ func NewBinder(text string, params []Parameter, info *ContainerInfo,
 	fold ConstantFoldingFunc) (*Binder, error) {
 	b := &Binder{
 		Text: text, Info: info, Params: make(map[string]int, len(params)), Values: ValuesOf(params),
-		Idents: map[*syntax.Ident]*FromAlias{}, Subs: map[*syntax.Query]*QueryBlock{},
+		Idents: map[*syntax.Ident]*FromAlias{}, Subs: map[*syntax.QueryTree]*QueryBlock{},
 		Aggs: map[*syntax.Call]aggregateRef{},
 		Keys: map[syntax.Expr]int{}, fold: fold,
 	}
@@ -292,7 +292,7 @@ func (b *Binder) Err() error {
 
 // Block binds a query or a subquery. For a subquery (sub), outer is the enclosing block and outside are the
 // names that are visible around the subquery.
-func (b *Binder) Block(q *syntax.Query, outer *QueryBlock, outside *nameScope, sub bool) *QueryBlock {
+func (b *Binder) Block(q *syntax.QueryTree, outer *QueryBlock, outside *nameScope, sub bool) *QueryBlock {
 	bl := &QueryBlock{outer: outer, Top: -1, Limit: -1, Distinct: q.Select != nil && q.Select.Distinct}
 	bl.ranked = q.OrderBy != nil && q.OrderBy.Rank != nil
 	b.Subs[q] = bl
@@ -331,7 +331,7 @@ func (b *Binder) Block(q *syntax.Query, outer *QueryBlock, outside *nameScope, s
 	return bl
 }
 
-func (b *Binder) refuseInSubquery(q *syntax.Query) {
+func (b *Binder) refuseInSubquery(q *syntax.QueryTree) {
 	if q.OrderBy != nil && q.OrderBy.Rank != nil {
 		b.failCode(q.OrderBy, queryerror.CodeRankInSubquery,
 			"The ORDER BY RANK clause is not supported in subqueries.")
@@ -360,7 +360,7 @@ func Conjuncts(dst []syntax.Expr, e syntax.Expr) []syntax.Expr {
 
 // counts evaluates the TOP, OFFSET and LIMIT of q and sets the results in bl. It records an error for a value
 // that is not a whole number in the allowed range.
-func (b *Binder) counts(bl *QueryBlock, q *syntax.Query) {
+func (b *Binder) counts(bl *QueryBlock, q *syntax.QueryTree) {
 	if q.Select.Top != nil {
 		bl.Top = b.count(q.Select.Top, queryerror.CodeTop,
 			"The count value provided for a TOP clause must be an integer.")

@@ -9,7 +9,7 @@ import (
 // Columns returns the names of the columns of q in the order of its select list, as Cosmos DB names them. It
 // returns nil if the columns depend on the documents: for SELECT *, and SELECT VALUE of anything but an
 // object literal.
-func Columns(q *syntax.Query) []string {
+func Columns(q *syntax.QueryTree) []string {
 	if object, ok := q.Select.Value.(*syntax.ObjectLiteral); ok {
 		return object.Keys
 	}

@@ -201,7 +201,7 @@ func (b *Binder) aggregate(c *syntax.Call, f *lang.Builtin, at *enclosingClause)
 
 // selection binds the SELECT clause. If the query has aggregates or GROUP BY, it checks that each row
 // depends only on the group.
-func (b *Binder) selection(bl *QueryBlock, s *nameScope, q *syntax.Query) {
+func (b *Binder) selection(bl *QueryBlock, s *nameScope, q *syntax.QueryTree) {
 	sel := q.Select
 	at := &enclosingClause{block: bl, scope: s, clause: "SELECT"}
 	switch {
@@ -228,7 +228,7 @@ func (b *Binder) selection(bl *QueryBlock, s *nameScope, q *syntax.Query) {
 	}
 }
 
-func (b *Binder) checkStar(bl *QueryBlock, q *syntax.Query) {
+func (b *Binder) checkStar(bl *QueryBlock, q *syntax.QueryTree) {
 	switch star := q.Select.Star; {
 	case len(q.GroupBy) > 0:
 		b.failCode(star, queryerror.CodeStarWithGroupBy, "'SELECT *' is not allowed with GROUP BY.")

@@ -9,9 +9,9 @@ import (
 
 // ofGroup checks that an expression of a select list consists of GROUP BY keys, aggregates and constants, and
 // records which parts of it are keys.
-func (b *Binder) ofGroup(bl *QueryBlock, e syntax.Expr, keys groupKeys) {
+func (b *Binder) ofGroup(bl *QueryBlock, e syntax.Expr, keys groupByKeyFinder) {
 	syntax.Walk(e, func(n syntax.Node) bool {
-		if src, ok := n.(*syntax.Source); ok && src.Path != nil {
+		if src, ok := n.(*syntax.FromSource); ok && src.Path != nil {
 			b.sourceOfGroup(bl, src.Path, keys)
 			return true
 		}
@@ -44,7 +44,7 @@ func (b *Binder) ofGroup(bl *QueryBlock, e syntax.Expr, keys groupKeys) {
 // sourceOfGroup checks path, from which a subquery in the select list of a block with GROUP BY reads. If a
 // GROUP BY key is an alias alone, as in GROUP BY t, a path below the alias is an error: FROM x IN t.tags
 // needs t.tags as a key, too.
-func (b *Binder) sourceOfGroup(bl *QueryBlock, path syntax.Expr, keys groupKeys) {
+func (b *Binder) sourceOfGroup(bl *QueryBlock, path syntax.Expr, keys groupByKeyFinder) {
 	root, steps, _ := syntax.PathOf(path)
 	if a := b.Idents[root]; a == nil || a.Block != bl || keys.find(root) < 0 {
 		return
@@ -84,14 +84,14 @@ func (b *Binder) bindsBelow(bl *QueryBlock, e syntax.Expr) (below bool) {
 	return below
 }
 
-// groupKeys finds GROUP BY keys by their text.
-type groupKeys struct {
+// groupByKeyFinder finds GROUP BY keys by their text.
+type groupByKeyFinder struct {
 	types   map[reflect.Type]bool // node types of the keys: nodes of other types need not be printed
 	numbers map[string]int        // by the text of the key
 }
 
-func keysOf(bl *QueryBlock) groupKeys {
-	keys := groupKeys{types: map[reflect.Type]bool{}, numbers: map[string]int{}}
+func keysOf(bl *QueryBlock) groupByKeyFinder {
+	keys := groupByKeyFinder{types: map[reflect.Type]bool{}, numbers: map[string]int{}}
 	for i, key := range bl.GroupBy {
 		keys.types[reflect.TypeOf(key)] = true
 		keys.numbers[syntax.PrintExpr(key)] = i
@@ -100,7 +100,7 @@ func keysOf(bl *QueryBlock) groupKeys {
 }
 
 // find returns the number of the key that an expression equals, or -1 if there is none.
-func (k groupKeys) find(e syntax.Expr) int {
+func (k groupByKeyFinder) find(e syntax.Expr) int {
 	if k.types[reflect.TypeOf(e)] {
 		if i, ok := k.numbers[syntax.PrintExpr(e)]; ok {
 			return i
@@ -111,7 +111,7 @@ func (k groupKeys) find(e syntax.Expr) int {
 
 // isPrefixOf reports whether an expression is a path that continues a GROUP BY key. For example, c.a.b
 // continues the key c.a.
-func (k groupKeys) isPrefixOf(e syntax.Expr) bool {
+func (k groupByKeyFinder) isPrefixOf(e syntax.Expr) bool {
 	for {
 		switch x := e.(type) {
 		case *syntax.MemberExpr:

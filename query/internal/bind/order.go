@@ -11,7 +11,7 @@ import (
 )
 
 // orderBy binds ORDER BY. It does not check whether an index provides the order.
-func (b *Binder) orderBy(bl *QueryBlock, s *nameScope, q *syntax.Query) {
+func (b *Binder) orderBy(bl *QueryBlock, s *nameScope, q *syntax.QueryTree) {
 	switch {
 	case q.OrderBy == nil:
 		return

@@ -36,7 +36,7 @@ type ContainerInfo struct {
 
 // parse parses the text of a query. If Superset is set, it accepts the lenient syntax, otherwise only that of
 // Cosmos DB.
-func (i *ContainerInfo) parse(text string) (*syntax.Query, error) {
+func (i *ContainerInfo) parse(text string) (*syntax.QueryTree, error) {
 	if i.Superset {
 		return syntax.ParseLenient(text)
 	}
@@ -47,7 +47,7 @@ func (i *ContainerInfo) parse(text string) (*syntax.Query, error) {
 // tree.
 type ResolvedQuery struct {
 	*Binder
-	Q     *syntax.Query
+	Q     *syntax.QueryTree
 	Top   *QueryBlock
 	Asked []Parameter
 }
@@ -83,7 +83,7 @@ func Text(text string, params []Parameter, info *ContainerInfo,
 
 // Tree resolves the names of a query that has already been parsed. text is the text of the query, for the
 // positions of errors.
-func Tree(q *syntax.Query, text string, params []Parameter, info *ContainerInfo,
+func Tree(q *syntax.QueryTree, text string, params []Parameter, info *ContainerInfo,
 	fold ConstantFoldingFunc) (*ResolvedQuery, error) {
 	b, err := NewBinder(text, params, info, fold)
 	if err != nil {

@@ -26,7 +26,7 @@ const (
 )
 
 // orderByRank binds ORDER BY RANK with one score, or with RRF over several.
-func (b *Binder) orderByRank(bl *QueryBlock, s *nameScope, q *syntax.Query) {
+func (b *Binder) orderByRank(bl *QueryBlock, s *nameScope, q *syntax.QueryTree) {
 	for i := len(q.From) - 1; i > 0; i-- { // a JOIN covers all sources before it
 		b.failCode(syntax.TextSpan{Start: q.From[0].Start, End: q.From[i].End}, queryerror.CodeRankJoin,
 			"The JOIN operator is not allowed with the ORDER BY RANK clause.")
@@ -66,7 +66,7 @@ func (b *Binder) orderByRank(bl *QueryBlock, s *nameScope, q *syntax.Query) {
 
 // rankedWithout refuses the clauses that cannot be combined with ORDER BY RANK: groups, aggregates and
 // DISTINCT.
-func (b *Binder) rankedWithout(bl *QueryBlock, q *syntax.Query) {
+func (b *Binder) rankedWithout(bl *QueryBlock, q *syntax.QueryTree) {
 	if len(q.GroupBy) > 0 {
 		clause := syntax.TextSpan{Start: q.GroupBy[0].Extent().Start,
 			End: q.GroupBy[len(q.GroupBy)-1].Extent().End}
@@ -111,7 +111,7 @@ func (b *Binder) rankFunction(e syntax.Expr) string {
 }
 
 // fusion binds RRF(score, score, ... [, weights]).
-func (b *Binder) fusion(bl *QueryBlock, q *syntax.Query) {
+func (b *Binder) fusion(bl *QueryBlock, q *syntax.QueryTree) {
 	args := q.OrderBy.Rank.Args
 	before := len(b.errs)
 	var weights []float64
@@ -149,7 +149,7 @@ func (b *Binder) fusion(bl *QueryBlock, q *syntax.Query) {
 	}
 }
 
-func (b *Binder) noRankFunction(q *syntax.Query) {
+func (b *Binder) noRankFunction(q *syntax.QueryTree) {
 	b.failCode(q.OrderBy, queryerror.CodeRankFunction,
 		"The ORDER BY RANK clause must be followed by a VectorDistance and/or a FullTextScore function call.")
 }

@@ -12,7 +12,7 @@ import (
 
 // source binds one source of a FROM clause. If the first source is a name that is not in scope, the name
 // stands for the container.
-func (b *Binder) source(bl *QueryBlock, s *nameScope, src *syntax.Source, i int) {
+func (b *Binder) source(bl *QueryBlock, s *nameScope, src *syntax.FromSource, i int) {
 	if src.Sub != nil {
 		outermost := s.empty()
 		sub := b.Block(src.Sub, bl, s, true)
@@ -74,7 +74,7 @@ func (b *Binder) source(bl *QueryBlock, s *nameScope, src *syntax.Source, i int)
 }
 
 // sourceName returns the name that a source binds, and its position.
-func sourceName(src *syntax.Source) (name string, at syntax.TextSpan) {
+func sourceName(src *syntax.FromSource) (name string, at syntax.TextSpan) {
 	name, at = src.Alias, src.TextSpan
 	if name == "" && src.Path != nil {
 		root, steps, _ := syntax.PathOf(src.Path)
@@ -91,7 +91,7 @@ func sourceName(src *syntax.Source) (name string, at syntax.TextSpan) {
 }
 
 // uniqueAlias refuses a source whose name is already bound in this scope or an outer one.
-func (b *Binder) uniqueAlias(s *nameScope, src *syntax.Source) {
+func (b *Binder) uniqueAlias(s *nameScope, src *syntax.FromSource) {
 	name, at := sourceName(src)
 	if name != "" && s.find(name) != nil {
 		b.fail(at, &queryerror.Error{Code: queryerror.CodeSameAlias,

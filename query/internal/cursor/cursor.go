@@ -17,12 +17,12 @@ import (
 //	key, cut at 256 bytes · hash of the whole key (8)
 //
 // Numbers without a size are varints. If the query reads one source after the other, the progress holds the
-// position (see SourceWalkProgress). With ORDER BY, equal rows come in the order of their rids, whichever
-// source they are in; the progress then has one entry, which holds the rid of the last row and applies to all
-// sources. If all rows are made before the first is returned (the form Blocking), the progress counts rows of
-// the result, and holds a hash of the spans of the sources in place of the rid. A split of a range may change
-// the order of such rows, so the cursor is then refused. A cursor of groups holds the beginning of the last
-// group's key, and the number of groups returned so far whose keys have this beginning.
+// position (see MultiSourceReadProgress). With ORDER BY, equal rows come in the order of their rids,
+// whichever source they are in; the progress then has one entry, which holds the rid of the last row and
+// applies to all sources. If all rows are made before the first is returned (the form Blocking), the progress
+// counts rows of the result, and holds a hash of the spans of the sources in place of the rid. A split of a
+// range may change the order of such rows, so the cursor is then refused. A cursor of groups holds the
+// beginning of the last group's key, and the number of groups returned so far whose keys have this beginning.
 //
 // If the key was cut, the next page reads the whole key from the document. If the document no longer exists
 // or has changed, the page begins with the first row whose key has the same beginning: rows may be returned
@@ -36,9 +36,9 @@ const (
 // token (cursor).
 type PagePosition struct {
 	Form   PagingMode
-	At     SourceWalkProgress // the position, if sources are read one after the other
-	Source int                // of the last document; -1: unknown
-	Rid    uint64             // of the last document
+	At     MultiSourceReadProgress // the position, if sources are read one after the other
+	Source int                     // of the last document; -1: unknown
+	Rid    uint64                  // of the last document
 	// Rows is the number of rows of the last document that have been returned; 0: all. In the form
 	// Blocking, where all rows are made before the first is returned, it is the number of returned rows of
 	// the result
@@ -53,13 +53,13 @@ type PagePosition struct {
 
 // progress converts the position to the form in which a continuation token stores it. spans are the key
 // intervals of the query's sources.
-func (p PagePosition) progress(spans []SourceKeyRange) SourceWalkProgress {
+func (p PagePosition) progress(spans []SourceKeyRange) MultiSourceReadProgress {
 	one := Begin(spans)
 	switch {
 	case p.Form == Blocking:
-		one.marks = []WalkSectionProgress{{one.within.To, SpansHash(spans), p.Rows}}
+		one.marks = []SourceWalkSectionProgress{{one.within.To, SpansHash(spans), p.Rows}}
 	case p.Form == Sorting, p.Form == Grouping:
-		one.marks = []WalkSectionProgress{{one.within.To, p.Rid, p.Rows}}
+		one.marks = []SourceWalkSectionProgress{{one.within.To, p.Rid, p.Rows}}
 	case p.Source >= 0:
 		return p.At.Reach(spans, p.Source, p.Rid, p.Rows)
 	default:

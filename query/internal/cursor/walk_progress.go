@@ -44,8 +44,8 @@ func NumberedSpans(n int) []SourceKeyRange {
 	return spans
 }
 
-// SourceWalkProgress is the position of a walk that reads one source after the other, each in the order of
-// rids.
+// MultiSourceReadProgress is the position of a walk that reads one source after the other, each in the order
+// of rids.
 //
 // A source may be divided between two pages. Each of its parts then contains some of the documents that have
 // not been returned yet. So the progress does not name sources but sections of the order in which the sources
@@ -56,14 +56,14 @@ func NumberedSpans(n int) []SourceKeyRange {
 //
 // In bytes: the two ends of the covered span, the number of sections, and for each section its end, rid and
 // rows. Ends are preceded by their length; lengths and numbers are varints; a rid has 8 bytes, big-endian.
-type SourceWalkProgress struct {
+type MultiSourceReadProgress struct {
 	within SourceKeyRange
-	marks  []WalkSectionProgress // in ascending order; nothing after the last one has been returned
+	marks  []SourceWalkSectionProgress // in ascending order; nothing after the last one has been returned
 }
 
-// WalkSectionProgress says how far a walk over several sources, one after the other, has come in one section:
-// an interval of that order, which ends at to.
-type WalkSectionProgress struct {
+// SourceWalkSectionProgress says how far a walk over several sources, one after the other, has come in one
+// section: an interval of that order, which ends at to.
+type SourceWalkSectionProgress struct {
 	to   []byte
 	Rid  uint64 // last rid returned; 0: none; finished: the whole section
 	Rows int    // rows of that document returned so far; 0: all
@@ -72,18 +72,20 @@ type WalkSectionProgress struct {
 const finished = math.MaxUint64
 
 // Begin returns the progress of a walk that has not begun, over sources that cover the spans.
-func Begin(spans []SourceKeyRange) SourceWalkProgress {
-	return SourceWalkProgress{within: whole(spans)}
+func Begin(spans []SourceKeyRange) MultiSourceReadProgress {
+	return MultiSourceReadProgress{within: whole(spans)}
 }
 
 // Covers reports whether p is the progress of a walk over at least the given spans of partition keys, so that
 // a walk over these spans can resume from p.
-func (p SourceWalkProgress) Covers(spans []SourceKeyRange) bool { return p.within.holds(whole(spans)) }
+func (p MultiSourceReadProgress) Covers(spans []SourceKeyRange) bool {
+	return p.within.holds(whole(spans))
+}
 
 // At returns how far the walk has come in the span s: the last rid that it has returned there, or 0 if none,
 // and how many rows of that rid's document it has returned, or 0 if all. left is false if the walk has
 // returned the whole span.
-func (p SourceWalkProgress) At(s SourceKeyRange) (rid uint64, rows int, left bool) {
+func (p MultiSourceReadProgress) At(s SourceKeyRange) (rid uint64, rows int, left bool) {
 	for _, m := range p.marks {
 		if endsBy(s.To, m.to) {
 			return m.Rid, m.Rows, m.Rid != finished
@@ -95,15 +97,16 @@ func (p SourceWalkProgress) At(s SourceKeyRange) (rid uint64, rows int, left boo
 // Reach returns the progress of a walk that has continued from p and has just returned the document rid of
 // the source whose span is spans[i]. rows is the number of rows of that document that have been returned;
 // 0 means all.
-func (p SourceWalkProgress) Reach(spans []SourceKeyRange, i int, rid uint64, rows int) SourceWalkProgress {
+func (p MultiSourceReadProgress) Reach(spans []SourceKeyRange, i int, rid uint64,
+	rows int) MultiSourceReadProgress {
 	next := Begin(spans)
 	if i > 0 {
-		next.mark(WalkSectionProgress{to: spans[i].From, Rid: finished})
+		next.mark(SourceWalkSectionProgress{to: spans[i].From, Rid: finished})
 	}
-	next.mark(WalkSectionProgress{spans[i].To, rid, rows})
+	next.mark(SourceWalkSectionProgress{spans[i].To, rid, rows})
 	for _, s := range spans[i+1:] {
 		rid, rows, _ := p.At(s)
-		next.mark(WalkSectionProgress{s.To, rid, rows})
+		next.mark(SourceWalkSectionProgress{s.To, rid, rows})
 	}
 	if n := len(next.marks); next.marks[n-1].Rid == 0 {
 		next.marks = next.marks[:n-1]
@@ -113,7 +116,7 @@ func (p SourceWalkProgress) Reach(spans []SourceKeyRange, i int, rid uint64, row
 
 // mark appends m, the position of the walk in the section of sources after the last one. If that section has
 // the same position (rid and rows), it is extended to the end of m instead.
-func (p *SourceWalkProgress) mark(m WalkSectionProgress) {
+func (p *MultiSourceReadProgress) mark(m SourceWalkSectionProgress) {
 	if n := len(p.marks); n > 0 && p.marks[n-1].Rid == m.Rid && p.marks[n-1].Rows == m.Rows {
 		p.marks[n-1].to = m.to
 		return
@@ -122,7 +125,7 @@ func (p *SourceWalkProgress) mark(m WalkSectionProgress) {
 }
 
 // Append appends the encoded progress.
-func (p SourceWalkProgress) Append(dst []byte) []byte {
+func (p MultiSourceReadProgress) Append(dst []byte) []byte {
 	dst = record.AppendSized(record.AppendSized(dst, p.within.From), p.within.To)
 	dst = binary.AppendUvarint(dst, uint64(len(p.marks)))
 	for _, m := range p.marks {
@@ -134,11 +137,11 @@ func (p SourceWalkProgress) Append(dst []byte) []byte {
 
 // ParseProgress reads a progress from the front of b and returns the bytes behind it. ok is false if b is
 // malformed. The progress holds slices of b.
-func ParseProgress(b []byte) (p SourceWalkProgress, rest []byte, ok bool) {
+func ParseProgress(b []byte) (p MultiSourceReadProgress, rest []byte, ok bool) {
 	r := record.BinaryReader{Rest: b, Ok: true}
 	p.within = SourceKeyRange{r.Sized(), r.Sized()}
 	for n := r.Uvarint(); n > 0 && r.Ok; n-- {
-		p.marks = append(p.marks, WalkSectionProgress{r.Sized(), r.Uint64(), r.Count()})
+		p.marks = append(p.marks, SourceWalkSectionProgress{r.Sized(), r.Uint64(), r.Count()})
 	}
 	return p, r.Rest, r.Ok
 }

@@ -122,8 +122,8 @@ func TestProgressCovers(t *testing.T) {
 	}
 }
 
-// FuzzProgress parses any bytes as a SourceWalkProgress. A progress that can be parsed must be the same after
-// it is encoded and parsed again.
+// FuzzProgress parses any bytes as a MultiSourceReadProgress. A progress that can be parsed must be the same
+// after it is encoded and parsed again.
 func FuzzProgress(f *testing.F) {
 	spans := cut([]byte{20, 30})
 	p := Begin(spans).Reach(spans, 1, 77, 2)

@@ -194,8 +194,8 @@ func (c *Compiler) conditional(condition, then, otherwise syntax.Expr) ValueFunc
 
 // Operators returns the functions of the operators with two operands. Comparisons are missing, since they are
 // compiled to a TruthFunc.
-func Operators() map[syntax.BinaryOp]func(a, b jsondoc.Value) jsondoc.Value {
-	return map[syntax.BinaryOp]func(a, b jsondoc.Value) jsondoc.Value{
+func Operators() map[syntax.BinaryOperator]func(a, b jsondoc.Value) jsondoc.Value {
+	return map[syntax.BinaryOperator]func(a, b jsondoc.Value) jsondoc.Value{
 		syntax.Shl: lang.OpShiftLeft, syntax.Shr: lang.OpShiftRight, syntax.UShr: lang.OpShiftRightZero,
 		syntax.Concat: lang.OpConcat,
 		syntax.Add:    lang.OpAdd, syntax.Sub: lang.OpSubtract, syntax.BitAnd: lang.OpBitAnd,

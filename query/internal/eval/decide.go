@@ -101,7 +101,7 @@ func (c *Compiler) comparison(e *syntax.Binary) TruthFunc {
 }
 
 // comparedWith compiles the comparison of x with the i-th parameter.
-func comparedWith(x ValueFunc, op syntax.BinaryOp, i int) TruthFunc {
+func comparedWith(x ValueFunc, op syntax.BinaryOperator, i int) TruthFunc {
 	switch op {
 	case syntax.Eq:
 		return func(f *Frame) Truth { return Same(x(f), f.Run.params[i]) }
@@ -130,7 +130,7 @@ func Same(a, b jsondoc.Value) Truth {
 
 // orderBounds returns the lowest and the highest order of two values (-1, 0 or 1) for which a comparison
 // holds.
-func orderBounds(op syntax.BinaryOp) (low, high int) {
+func orderBounds(op syntax.BinaryOperator) (low, high int) {
 	switch op {
 	case syntax.Lt:
 		return -1, -1

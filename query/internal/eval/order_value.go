@@ -5,10 +5,10 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/bind"
 )
 
-// OrderValue is a value that rows are ordered by. For arrays and objects it holds only a hash: Cosmos DB
+// OrderByValue is a value that rows are ordered by. For arrays and objects it holds only a hash: Cosmos DB
 // orders arrays, and objects, by their hashes. The SDK for .NET does the same when it merges ranges: of the
 // last returned row it keeps only this hash.
-type OrderValue struct {
+type OrderByValue struct {
 	kind  jsondoc.Kind
 	value jsondoc.Value         // unless it is an array or an object
 	hash  jsondoc.MurmurHash128 // of arrays and objects
@@ -16,23 +16,23 @@ type OrderValue struct {
 
 // OrderedBy returns v in the form in which ORDER BY compares values: an array or an object is replaced by its
 // hash.
-func OrderedBy(v jsondoc.Value) OrderValue {
+func OrderedBy(v jsondoc.Value) OrderByValue {
 	if k := v.Kind(); k >= jsondoc.Array {
 		return OrderedByHash(k, jsondoc.HashOf(v))
 	}
-	return OrderValue{kind: v.Kind(), value: v}
+	return OrderByValue{kind: v.Kind(), value: v}
 }
 
-// OrderedByHash returns the OrderValue of an array or an object, according to k, with the hash h.
-func OrderedByHash(k jsondoc.Kind, h jsondoc.MurmurHash128) OrderValue {
-	return OrderValue{kind: k, hash: h}
+// OrderedByHash returns the OrderByValue of an array or an object, according to k, with the hash h.
+func OrderedByHash(k jsondoc.Kind, h jsondoc.MurmurHash128) OrderByValue {
+	return OrderByValue{kind: k, hash: h}
 }
 
 // hashSize is the length in bytes of the hash of an array or object in an encoded ORDER BY key.
 const hashSize = 16
 
 // Append appends an encoding of v. Comparing encodings as bytes gives the order of the rows.
-func (v OrderValue) Append(dst []byte) []byte {
+func (v OrderByValue) Append(dst []byte) []byte {
 	if v.kind < jsondoc.Array {
 		return jsondoc.AppendOrdered(dst, v.value)
 	}
@@ -59,7 +59,7 @@ func DecodeOrderValue(b []byte) (v jsondoc.Value, rest []byte, ok bool) {
 const lastKey = 0xFE
 
 // AppendKey appends the encoding of v, the value of the ORDER BY expression k, to the sort key of a row.
-func AppendKey(k *bind.OrderKey, dst []byte, v OrderValue) []byte {
+func AppendKey(k *bind.OrderKey, dst []byte, v OrderByValue) []byte {
 	if k.Distance && !k.Desc && v.kind == jsondoc.Undefined {
 		return append(dst, lastKey)
 	}

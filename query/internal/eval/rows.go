@@ -10,7 +10,7 @@ import (
 // item, and values from rows. It has no state of its own: the state is in the frame and in a collector.
 type CompiledSelect struct {
 	First   []TruthFunc // conditions that need no source
-	Clauses []compiledFromSource
+	Clauses []compiledFromClauseSource
 	Project jsonWriteFunc
 	Value   ValueFunc // Write as a ValueFunc
 	// keepsAll is set for a select list, whose rows are objects: no row is dropped. If it is not set (SELECT
@@ -26,9 +26,9 @@ type CompiledSelect struct {
 	Distinct bool
 }
 
-// compiledFromSource is the compiled form of a bind.FromSource: one source of FROM or JOIN, with the
+// compiledFromClauseSource is the compiled form of a bind.FromSource: one source of FROM or JOIN, with the
 // conditions that can be tested once the source is bound.
-type compiledFromSource struct {
+type compiledFromClauseSource struct {
 	kind   bind.FromSourceKind
 	slot   int
 	x      ValueFunc
@@ -52,7 +52,7 @@ func (c *Compiler) Rowset(bl *bind.QueryBlock) *CompiledSelect {
 		GroupBy: c.values(bl.GroupBy)}
 	c.Blocks[bl] = rs
 	for _, st := range bl.Steps {
-		cl := compiledFromSource{kind: st.Kind}
+		cl := compiledFromClauseSource{kind: st.Kind}
 		if st.Alias != nil {
 			cl.slot = st.Alias.Slot
 		}

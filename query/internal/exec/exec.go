@@ -93,23 +93,23 @@ func (s *Stats) Add(o Stats) {
 // Execution is one run of a plan, which makes one page.
 type Execution struct {
 	Plan    *plan.Plan
-	sources []source.Source
+	sources []source.DocumentSource
 	Opts    RunOptions
 	tune    *AccessPathLimits
 	Run     *eval.QueryRunState
 	f       *eval.Frame
 	page    Page
 
-	spans    []cursor.SourceKeyRange    // of the sources
-	from     cursor.PagePosition        // beginning of this page
-	done     cursor.PagePosition        // current position
-	current  sortEntry                  // the document that the frame holds
-	rowInDoc int                        // rows of the current document so far
-	returned int                        // blocking: rows of the result so far
-	resume   cursor.WalkSectionProgress // streaming form: beginning of the page in the current source
-	more     bool                       // there is another page
-	last     []byte                     // DISTINCT in order: the previous row
-	past     *eval.RowHashSet           // DISTINCT in the order of rids: hashes of all previous rows
+	spans    []cursor.SourceKeyRange          // of the sources
+	from     cursor.PagePosition              // beginning of this page
+	done     cursor.PagePosition              // current position
+	current  sortEntry                        // the document that the frame holds
+	rowInDoc int                              // rows of the current document so far
+	returned int                              // blocking: rows of the result so far
+	resume   cursor.SourceWalkSectionProgress // streaming form: beginning of the page in the current source
+	more     bool                             // there is another page
+	last     []byte                           // DISTINCT in order: the previous row
+	past     *eval.RowHashSet                 // DISTINCT in the order of rids: hashes of all previous rows
 	// replay is set if the field past (the rows that earlier pages of a DISTINCT have returned) must be
 	// computed again from the documents that these pages have read
 	replay     bool
@@ -133,7 +133,7 @@ type Execution struct {
 
 // Run runs a plan over sources and returns one page of the result, the first one or the one after
 // o.Cursor: see Plan.Run of package query.
-func Run(ctx context.Context, p *plan.Plan, sources []source.Source, env eval.Env,
+func Run(ctx context.Context, p *plan.Plan, sources []source.DocumentSource, env eval.Env,
 	o RunOptions) (Page, error) {
 	x := &Execution{Plan: p, sources: sources, Opts: o.WithDefaults(), tune: o.Tune}
 	if x.tune == nil {
@@ -240,7 +240,7 @@ func (x *Execution) checkTime() error {
 }
 
 // scan iterates over the documents of a source whose rids are greater than after.
-func (x *Execution) scan(src source.Source, after uint64) source.DocumentIterator {
+func (x *Execution) scan(src source.DocumentSource, after uint64) source.DocumentIterator {
 	docs := src.Scan(after)
 	if s, ok := docs.(source.SkippedRIDReporter); ok {
 		s.Skip(x.skip)

@@ -83,7 +83,7 @@ type orderedDocumentIterator interface {
 // long for the continuation token. It reads the document of that row. If the document no longer exists or
 // has changed, the page begins with the first key that begins with the cut key.
 func (x *Execution) completeKey() error {
-	x.resume = cursor.WalkSectionProgress{Rid: x.from.Rid, Rows: x.from.Rows}
+	x.resume = cursor.SourceWalkSectionProgress{Rid: x.from.Rid, Rows: x.from.Rows}
 	if !x.from.Begun || !x.from.Cut {
 		return nil
 	}

@@ -23,7 +23,7 @@ func Explain(p *plan.Plan, s Stats) string {
 			return figures(s.Output, tookAt(p, i, s)) + fmt.Sprintf(" (%d bytes)", s.OutputBytes)
 		}
 		switch n := p.Nodes[i].(type) {
-		case *plan.DocumentsNode:
+		case *plan.CandidateDocumentsNode:
 			return figures(s.Loaded, s.Load) + fmt.Sprintf(" (%d index entries, %d bytes)",
 				s.IndexEntries, s.LoadedBytes)
 		case *plan.FilterNode:

@@ -10,9 +10,9 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// UnstoredJSONObject is a JSON object of a short list that is queried without being stored in a container.
+// UnstoredInputObject is a JSON object of a short list that is queried without being stored in a container.
 // Its text is complete: it has only those system properties that are in the text.
-type UnstoredJSONObject struct {
+type UnstoredInputObject struct {
 	// Position takes the place of the object's rid. It is greater than 0, ascends along the list, and stays
 	// the same when other objects are added or removed.
 	Position uint64
@@ -21,9 +21,9 @@ type UnstoredJSONObject struct {
 
 // RunValues makes one page of a query over a list of values, as Run does over the documents of sources. All
 // values are read, since a list has no index. The page has a cursor only if another row follows.
-func RunValues(ctx context.Context, p *plan.Plan, list []UnstoredJSONObject, env eval.Env,
+func RunValues(ctx context.Context, p *plan.Plan, list []UnstoredInputObject, env eval.Env,
 	o RunOptions) (Page, error) {
-	sources := []source.Source{&unstoredObjectSource{list: list}}
+	sources := []source.DocumentSource{&inMemoryObjectSource{list: list}}
 	page, err := Run(ctx, p, sources, env, o)
 	if err != nil || page.Cursor == "" {
 		return page, err
@@ -39,11 +39,11 @@ func RunValues(ctx context.Context, p *plan.Plan, list []UnstoredJSONObject, env
 	return page, nil
 }
 
-// unstoredObjectSource is a Source over a list, without an index. The rid of a value is its position.
-type unstoredObjectSource struct{ list []UnstoredJSONObject }
+// inMemoryObjectSource is a Source over a list, without an index. The rid of a value is its position.
+type inMemoryObjectSource struct{ list []UnstoredInputObject }
 
-func (s *unstoredObjectSource) find(position uint64) (int, bool) {
-	return slices.BinarySearchFunc(s.list, position, func(v UnstoredJSONObject, at uint64) int {
+func (s *inMemoryObjectSource) find(position uint64) (int, bool) {
+	return slices.BinarySearchFunc(s.list, position, func(v UnstoredInputObject, at uint64) int {
 		switch {
 		case v.Position < at:
 			return -1
@@ -55,7 +55,7 @@ func (s *unstoredObjectSource) find(position uint64) (int, bool) {
 }
 
 // Scan iterates over the values whose positions are greater than after.
-func (s *unstoredObjectSource) Scan(after uint64) source.DocumentIterator {
+func (s *inMemoryObjectSource) Scan(after uint64) source.DocumentIterator {
 	i, found := s.find(after)
 	if found {
 		i++
@@ -64,7 +64,7 @@ func (s *unstoredObjectSource) Scan(after uint64) source.DocumentIterator {
 }
 
 // Fetch returns the value at a position, or false if there is none.
-func (s *unstoredObjectSource) Fetch(rid uint64) (source.Document, bool, error) {
+func (s *inMemoryObjectSource) Fetch(rid uint64) (source.Document, bool, error) {
 	i, found := s.find(rid)
 	if !found {
 		return nil, false, nil
@@ -74,32 +74,32 @@ func (s *unstoredObjectSource) Fetch(rid uint64) (source.Document, bool, error) 
 
 // Postings returns an iterator without rids, because the source is a list of objects in memory, which has no
 // index.
-func (s *unstoredObjectSource) Postings([]byte) source.PostingIterator {
+func (s *inMemoryObjectSource) Postings([]byte) source.PostingIterator {
 	return &SortedRIDListIterator{}
 }
 
 // Terms returns no entries, because a list has no index.
-func (s *unstoredObjectSource) Terms(_, _ []byte, _ bool) source.IndexEntryIterator {
-	return emptyIndexTerms{}
+func (s *inMemoryObjectSource) Terms(_, _ []byte, _ bool) source.IndexEntryIterator {
+	return emptyIndexEntryIterator{}
 }
 
 // Partition returns false, because a list has no partitions.
-func (s *unstoredObjectSource) Partition() (source.PostingIterator, bool) { return nil, false }
+func (s *inMemoryObjectSource) Partition() (source.PostingIterator, bool) { return nil, false }
 
-// emptyIndexTerms is an iterator over index entries that returns none, for values in memory, which have no
-// index.
-type emptyIndexTerms struct{}
+// emptyIndexEntryIterator is an iterator over index entries that returns none, for values in memory, which
+// have no index.
+type emptyIndexEntryIterator struct{}
 
-func (emptyIndexTerms) Next() bool    { return false }
-func (emptyIndexTerms) Key() []byte   { return nil }
-func (emptyIndexTerms) Value() []byte { return nil }
-func (emptyIndexTerms) RID() uint64   { return 0 }
-func (emptyIndexTerms) Close() error  { return nil }
+func (emptyIndexEntryIterator) Next() bool    { return false }
+func (emptyIndexEntryIterator) Key() []byte   { return nil }
+func (emptyIndexEntryIterator) Value() []byte { return nil }
+func (emptyIndexEntryIterator) RID() uint64   { return 0 }
+func (emptyIndexEntryIterator) Close() error  { return nil }
 
 // inMemoryScan iterates over values in memory as if they were the documents of a container: see RunValues.
 type inMemoryScan struct {
-	rest []UnstoredJSONObject
-	at   *UnstoredJSONObject
+	rest []UnstoredInputObject
+	at   *UnstoredInputObject
 }
 
 // Next moves to the next value of the list and returns false at the end.
@@ -121,7 +121,7 @@ func (s *inMemoryScan) Err() error { return nil }
 func (s *inMemoryScan) Close() error { return nil }
 
 // inMemoryDocument is a Value as a source.Document.
-type inMemoryDocument struct{ *UnstoredJSONObject }
+type inMemoryDocument struct{ *UnstoredInputObject }
 
 // Complete marks the value as a source.DocumentIncludingSystemProperties: its text includes its system
 // properties.

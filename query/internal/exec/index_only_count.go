@@ -11,7 +11,7 @@ import (
 // eachEntry calls fn for each index entry in spans that passes sieve, except the entries of dead documents
 // (expired or deleted, but not purged), whose rids dead lists. If sure is false, the entry does not decide
 // whether the document matches, and the caller has to read the document.
-func (x *Execution) eachEntry(src indexOnlySource, spans []plan.KeySpan, sieve *termFilter,
+func (x *Execution) eachEntry(src indexOnlySource, spans []plan.KeySpan, sieve *indexTermFilter,
 	fn func(key []byte, rid uint64, sure bool) error) (err error) {
 	for _, s := range spans {
 		terms := src.Terms(s.Lo, s.Hi, false)
@@ -35,7 +35,7 @@ func (x *Execution) eachEntry(src indexOnlySource, spans []plan.KeySpan, sieve *
 
 // readAndMatch reads a document whose index term did not decide whether it matches, makes it the current
 // document, and reports whether it matches the conditions.
-func (x *Execution) readAndMatch(src source.Source, rid uint64) (bool, error) {
+func (x *Execution) readAndMatch(src source.DocumentSource, rid uint64) (bool, error) {
 	d, live, err := src.Fetch(rid)
 	if err != nil || !live {
 		return false, err
@@ -105,8 +105,8 @@ func (x *Execution) countIn(src indexOnlySource) (n int64, err error) {
 
 // countSpans counts the entries in spans that belong to live documents and match the conditions.
 func (x *Execution) countSpans(src indexOnlySource, spans []plan.KeySpan,
-	sieve *termFilter) (n int64, err error) {
-	if c, ok := src.Source.(source.IndexEntryCounter); ok && len(src.dead) == 0 && sieve == nil {
+	sieve *indexTermFilter) (n int64, err error) {
+	if c, ok := src.DocumentSource.(source.IndexEntryCounter); ok && len(src.dead) == 0 && sieve == nil {
 		for _, s := range spans {
 			in, err := c.CountEntries(s.Lo, s.Hi, x.passCounted)
 			if x.passEntries(in); err != nil {

@@ -89,7 +89,7 @@ type indexTermGrouper struct {
 	x      *Execution
 	g      *eval.Grouper
 	src    indexOnlySource
-	sieve  *termFilter
+	sieve  *indexTermFilter
 	counts bool // all documents of a group have to be counted; if not set, one document is enough
 	first  bool // this is the first source
 	hi     []byte
@@ -185,8 +185,8 @@ func (t *indexTermGrouper) entry(key []byte, rid uint64) error {
 // Without a cached number it does nothing, except after countFrom entries of the key: then it has the source
 // count them.
 func (t *indexTermGrouper) countRest() (err error) {
-	c, ok := t.src.Source.(source.IndexEntryCounter)
-	if p, far := t.src.Source.(source.Prefetcher); far && p.Prefetches() > 0 {
+	c, ok := t.src.DocumentSource.(source.IndexEntryCounter)
+	if p, far := t.src.DocumentSource.(source.Prefetcher); far && p.Prefetches() > 0 {
 		ok = false // each count would need a round trip to the server of the data
 	}
 	if !ok || len(t.src.dead) > 0 || t.read != skipFrom && t.read != countFrom && !(t.many && t.read == 1) {

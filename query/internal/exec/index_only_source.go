@@ -18,9 +18,9 @@ const entriesPerDocument = 8
 // indexOnlySource is a source of whose documents a query reads only the index entries. Its Terms returns
 // entries of documents of the scope only.
 type indexOnlySource struct {
-	source.Source
-	all  source.Source // the same without this limit, with its optional interfaces
-	dead []uint64      // rids of dead documents that still have index entries, sorted
+	source.DocumentSource
+	all  source.DocumentSource // the same without this limit, with its optional interfaces
+	dead []uint64              // rids of dead documents that still have index entries, sorted
 }
 
 // indexOnlySources returns the sources of the run for a query that the indexes alone can answer. ok is false
@@ -28,13 +28,13 @@ type indexOnlySource struct {
 func (x *Execution) indexOnlySources() (list []indexOnlySource, ok bool, err error) {
 	list = make([]indexOnlySource, len(x.sources))
 	for i, src := range x.sources {
-		one := indexOnlySource{Source: src, all: src}
+		one := indexOnlySource{DocumentSource: src, all: src}
 		if partition, scoped := src.Partition(); scoped {
 			in, ok, err := x.partitionRIDs(src, partition)
 			if err != nil || !ok {
 				return nil, false, err
 			}
-			one.Source = &partitionIndexSource{src, x, in}
+			one.DocumentSource = &partitionIndexSource{src, x, in}
 		}
 		c, ok := src.(source.DeadDocumentLister)
 		if !ok {
@@ -53,7 +53,8 @@ func (x *Execution) indexOnlySources() (list []indexOnlySource, ok bool, err err
 // cheaper to read the documents of the partition or of a condition, because they are few, than the index
 // entries of the query, which belong to all partitions. It gives up after few rids if most documents that
 // were inserted in the same time belong to other partitions.
-func (x *Execution) partitionRIDs(src source.Source, partition source.PostingIterator) (in *ridSet, ok bool,
+func (x *Execution) partitionRIDs(src source.DocumentSource, partition source.PostingIterator) (in *ridSet,
+	ok bool,
 	err error) {
 	defer func() { err = errors.Join(err, partition.Close()) }()
 	entries, ok := src.(source.IndexEntryCounter)
@@ -69,7 +70,7 @@ func (x *Execution) partitionRIDs(src source.Source, partition source.PostingIte
 		}
 		if rids = append(rids, partition.RID()); len(rids) == next {
 			next *= 2
-			if e, ok := src.(source.InsertEstimator); ok &&
+			if e, ok := src.(source.InsertCountEstimator); ok &&
 				e.InsertsBetween(rids[0], partition.RID()) > uint64(entriesPerDocument*len(rids)) {
 				return nil, false, nil
 			}
@@ -171,14 +172,14 @@ func (x *Execution) indexOnlySpans() (list [][]plan.KeySpan) {
 // of documents of that partition. It has no optional interface, so that no entries are counted which nobody
 // has read.
 type partitionIndexSource struct {
-	source.Source
+	source.DocumentSource
 	x  *Execution
 	in *ridSet
 }
 
-// Terms implements source.Source.
+// Terms implements source.DocumentSource.
 func (s *partitionIndexSource) Terms(lo, hi []byte, reverse bool) source.IndexEntryIterator {
-	return &partitionEntryIterator{s.Source.Terms(lo, hi, reverse), s, nil}
+	return &partitionEntryIterator{s.DocumentSource.Terms(lo, hi, reverse), s, nil}
 }
 
 // partitionEntryIterator returns those entries of another iterator that belong to a document of the

@@ -61,7 +61,7 @@ func (x *Execution) countValues(c *lang.CountAggregate, spans []plan.KeySpan, so
 // sumValues sums the values at a path in the order of the index. A sum of doubles depends on their order,
 // and the query's sum is in the order of the documents. exact is true only if all partial sums are integers
 // that a double represents exactly: the order then does not matter.
-func (x *Execution) sumValues(sum *lang.SumAverageAggregate, arg plan.IndexOnlyArg,
+func (x *Execution) sumValues(sum *lang.SumAverageAggregate, arg plan.IndexOnlyAggregateArg,
 	sources []indexOnlySource) (exact bool,
 	err error) {
 	size := 0.0
@@ -98,7 +98,7 @@ var errInexact = errors.New("query: the sum depends on the order of its numbers"
 
 // indexOnlyFilter returns a filter that tests index terms against the condition. It returns nil if all terms
 // in the spans match: if there is no condition, or if the spans contain only matching terms.
-func (x *Execution) indexOnlyFilter() *termFilter {
+func (x *Execution) indexOnlyFilter() *indexTermFilter {
 	if l := x.Plan.IndexOnly.Constraint; l != nil {
 		return x.newTermFilter(testOf(l))
 	}
@@ -107,7 +107,7 @@ func (x *Execution) indexOnlyFilter() *termFilter {
 
 // extremesOf adds the least and the greatest value of a source to MIN or MAX. MIN needs the greatest value
 // too: if that is an array or an object, which sort after all other values, the result is undefined.
-func (x *Execution) extremesOf(e *lang.MinMaxAggregate, arg plan.IndexOnlyArg,
+func (x *Execution) extremesOf(e *lang.MinMaxAggregate, arg plan.IndexOnlyAggregateArg,
 	src indexOnlySource) error {
 	end := extremeValueFinder{x: x, src: src, arg: arg, to: e, sieve: x.indexOnlyFilter()}
 	if err := end.of(arg.Bounds, false); err != nil {
@@ -123,9 +123,9 @@ func (x *Execution) extremesOf(e *lang.MinMaxAggregate, arg plan.IndexOnlyArg,
 type extremeValueFinder struct {
 	x     *Execution
 	src   indexOnlySource
-	arg   plan.IndexOnlyArg
+	arg   plan.IndexOnlyAggregateArg
 	to    *lang.MinMaxAggregate
-	sieve *termFilter
+	sieve *indexTermFilter
 }
 
 // of searches the index entries in spans for the first value that matches the conditions, or the last one

@@ -40,7 +40,7 @@ func (wk *indexWalker) cover() {
 		wk.census = false // the walk will report the error itself
 	}
 	if wk.census && o.Covered {
-		wk.least = &termFilter{test: plan.LeastAt(wk.w.Path)}
+		wk.least = &indexTermFilter{test: plan.LeastAt(wk.w.Path)}
 	}
 	wk.skips = wk.census && o.Skips
 }

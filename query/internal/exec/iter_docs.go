@@ -8,7 +8,7 @@ import (
 // ridListDocumentIterator is a source.DocumentIterator that fetches a document for each of a list of rids.
 type ridListDocumentIterator struct {
 	x       *Execution
-	src     source.Source
+	src     source.DocumentSource
 	rids    source.PostingIterator
 	after   uint64 // returns only rids greater than this; if begun is set, any
 	begun   bool
@@ -100,7 +100,8 @@ func (d *ridListDocumentIterator) Close() error {
 
 // candidates returns the documents of a source that may match the conditions and have rids greater than
 // after, in the order of rids. every reports that the caller will read all of them, not just a page.
-func (x *Execution) candidates(src source.Source, after uint64, every bool) (source.DocumentIterator, error) {
+func (x *Execution) candidates(src source.DocumentSource, after uint64,
+	every bool) (source.DocumentIterator, error) {
 	p, ok, err := x.pick(src, every)
 	if err != nil {
 		return nil, err
@@ -114,7 +115,7 @@ func (x *Execution) candidates(src source.Source, after uint64, every bool) (sou
 // keyRangeDocumentIterator iterates over the documents of the index entries in a range of keys.
 type keyRangeDocumentIterator struct {
 	x     *Execution
-	src   source.Source
+	src   source.DocumentSource
 	terms source.IndexEntryIterator
 	doc   source.Document
 	err   error

@@ -28,7 +28,7 @@ func (wk *indexWalker) without() orderedDocumentIterator {
 }
 
 // lacking iterates over the documents that do not have the GROUP BY path.
-func (x *Execution) lacking(src source.Source) (source.DocumentIterator, error) {
+func (x *Execution) lacking(src source.DocumentSource) (source.DocumentIterator, error) {
 	path := x.Plan.IndexOnly.Path
 	if shapes, ok := src.(source.DocumentsWithoutPathLister); ok {
 		if rids, ok := shapes.Lacking(path, 0, false); ok {

@@ -214,7 +214,7 @@ func (g *SortedRIDListIterator) Close() error {
 
 // list opens an index access of the plan that reads only posting lists. It returns the sorted rids of the
 // access's candidate documents.
-func (x *Execution) list(src source.Source, a plan.IndexAccess) source.PostingIterator {
+func (x *Execution) list(src source.DocumentSource, a plan.IndexAccess) source.PostingIterator {
 	switch a := a.(type) {
 	case *plan.IndexKeysAccess:
 		if len(a.Keys) == 1 {
@@ -233,7 +233,7 @@ func (x *Execution) list(src source.Source, a plan.IndexAccess) source.PostingIt
 	return &SortedRIDListIterator{}
 }
 
-func (x *Execution) listsOf(src source.Source, list []plan.IndexAccess) []source.PostingIterator {
+func (x *Execution) listsOf(src source.DocumentSource, list []plan.IndexAccess) []source.PostingIterator {
 	open := make([]source.PostingIterator, len(list))
 	for i, a := range list {
 		open[i] = x.list(src, a)

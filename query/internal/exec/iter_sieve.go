@@ -8,9 +8,9 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/plan"
 )
 
-// termFilter tests whether index terms match a condition. Equal terms are adjacent in a walk and are tested
-// once.
-type termFilter struct {
+// indexTermFilter tests whether index terms match a condition. Equal terms are adjacent in a walk and are
+// tested once.
+type indexTermFilter struct {
 	test *plan.IndexTermTest
 	f    *eval.Frame
 	key  []byte
@@ -19,16 +19,16 @@ type termFilter struct {
 	text []byte // of the smallest document
 }
 
-func (x *Execution) newTermFilter(t *plan.IndexTermTest) *termFilter {
+func (x *Execution) newTermFilter(t *plan.IndexTermTest) *indexTermFilter {
 	if t == nil {
 		return nil
 	}
-	return &termFilter{test: t, f: eval.NewFrame(x.Run, x.Plan.FrameSettings)}
+	return &indexTermFilter{test: t, f: eval.NewFrame(x.Run, x.Plan.FrameSettings)}
 }
 
 // take reports whether a document that has the index term key may match the condition (in). sure reports that
 // the term alone decides this: then all documents with the term match, or none does.
-func (s *termFilter) take(key []byte) (in, sure bool) {
+func (s *indexTermFilter) take(key []byte) (in, sure bool) {
 	if s == nil {
 		return true, true
 	}
@@ -47,7 +47,7 @@ func (s *termFilter) take(key []byte) (in, sure bool) {
 
 // document returns the smallest JSON document with the value v at the path of the index, such as
 // {"a":{"b":1}}. It is valid until the next call.
-func (s *termFilter) document(v jsondoc.Value) []byte {
+func (s *indexTermFilter) document(v jsondoc.Value) []byte {
 	s.text = append(v.AppendJSON(append(s.text[:0], s.test.Head...)), s.test.Tail...)
 	return s.text
 }

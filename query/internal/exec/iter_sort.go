@@ -13,7 +13,7 @@ import (
 // reads all documents again to find the next ones, so its memory is bounded by the size of a page.
 type sortedDocumentIterator struct {
 	x        *Execution
-	src      source.Source
+	src      source.DocumentSource
 	source   int
 	open     func() (source.DocumentIterator, error) // opens the documents to sort
 	room     int
@@ -45,7 +45,7 @@ func (x *Execution) room() int {
 	return int(min(n+x.done.Offset, maxRoom)) + 1
 }
 
-func (x *Execution) newBatch(src source.Source, source int, open func() (source.DocumentIterator,
+func (x *Execution) newBatch(src source.DocumentSource, source int, open func() (source.DocumentIterator,
 	error)) *sortedDocumentIterator {
 	last := func(a, c sortEntry) bool { return x.compare(&a, &c) > 0 }
 	return &sortedDocumentIterator{x: x, src: src, source: source, open: open, room: x.room(),

@@ -20,7 +20,7 @@ import (
 // equal scores the latest comes first, as in ORDER BY DESC.
 type textRankedDocumentIterator struct {
 	x       *Execution
-	src     source.Source
+	src     source.DocumentSource
 	source  int
 	allowed *allowedRIDs // documents that can become rows; nil: many, or unknown
 	scores  textScores
@@ -33,7 +33,7 @@ type textRankedDocumentIterator struct {
 }
 
 // openTexts opens the documents of a source in the order of their text scores.
-func (x *Execution) openTexts(src source.Source, source int,
+func (x *Execution) openTexts(src source.DocumentSource, source int,
 	only *allowedRIDs) (orderedDocumentIterator, error) {
 	o := x.Plan.Order.Texts
 	var lists []wordPostings

@@ -10,7 +10,7 @@ import (
 // through an index. Documents without a distance come last, as in ORDER BY.
 type nearestDocumentIterator struct {
 	x      *Execution
-	src    source.Source
+	src    source.DocumentSource
 	source int
 	all    *nearestVectorIterator
 	rest   orderedDocumentIterator // documents without a distance
@@ -20,7 +20,7 @@ type nearestDocumentIterator struct {
 
 // openSearch opens the documents of a source in the order of their distance or text score. found lists the
 // documents that can become rows; nil: they are many, or unknown.
-func (x *Execution) openSearch(src source.Source, source int,
+func (x *Execution) openSearch(src source.DocumentSource, source int,
 	found *allowedRIDs) (orderedDocumentIterator, error) {
 	switch {
 	case found != nil && len(found.rids) <= 2*x.room():
@@ -34,7 +34,7 @@ func (x *Execution) openSearch(src source.Source, source int,
 // openNearest returns an iterator over the documents of a source in the order of the distance of their
 // vectors from the query's vector. at is the number of the source. found restricts the documents to these
 // rids; nil: no restriction.
-func (x *Execution) openNearest(src source.Source, at int,
+func (x *Execution) openNearest(src source.DocumentSource, at int,
 	found *allowedRIDs) (orderedDocumentIterator, error) {
 	all, err := x.OpenDistances(src, x.Plan.Order.Vectors, found, x.backwards())
 	switch {

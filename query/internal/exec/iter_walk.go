@@ -21,7 +21,7 @@ import (
 // index; the walker gets them from source.DocumentsWithoutPathLister.
 type indexWalker struct {
 	x       *Execution
-	src     source.Source
+	src     source.DocumentSource
 	source  int
 	w       *plan.OrderedIndexScan
 	parts   []indexWalkPart           // remaining parts, in the order of the query
@@ -45,13 +45,13 @@ type indexWalker struct {
 	// the dead documents of the source, if the values can be taken from the index alone: see covered
 	dead        []uint64
 	census      bool
-	least       *termFilter // builds documents from terms, if the query uses nothing else of them
-	skips       bool        // rows that OFFSET skips are not read
-	loose       bool        // one row is enough for all entries of a key (DISTINCT)
-	returnedKey []byte      // key of which a row has been returned
-	rest        int         // entries of it that were skipped
-	leaps       bool        // keys have many entries: the walk seeks the next key at the second entry of one
-	fresh       bool        // the current entry has just been returned
+	least       *indexTermFilter // builds documents from terms, if the query uses nothing else of them
+	skips       bool             // rows that OFFSET skips are not read
+	loose       bool             // one row is enough for all entries of a key (DISTINCT)
+	returnedKey []byte           // key of which a row has been returned
+	rest        int              // entries of it that were skipped
+	leaps       bool             // keys have many entries: the walk seeks the next key at the second entry of one
+	fresh       bool             // the current entry has just been returned
 }
 
 // indexWalkPart is one of the parts that an indexWalker reads one after the other: the index entries in a
@@ -61,7 +61,7 @@ type indexWalkPart struct {
 	undefined bool
 }
 
-func (x *Execution) newWalk(src source.Source, source int, w *plan.OrderedIndexScan) *indexWalker {
+func (x *Execution) newWalk(src source.DocumentSource, source int, w *plan.OrderedIndexScan) *indexWalker {
 	wk := &indexWalker{x: x, src: src, source: source, w: w, wanted: x.page.Stats.Matched}
 	for _, s := range w.Spans {
 		wk.parts = append(wk.parts, indexWalkPart{KeySpan: s})

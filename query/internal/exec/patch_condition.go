@@ -27,7 +27,7 @@ func PrepareCondition(text string, info bind.ContainerInfo) (*PatchCondition, er
 	if err != nil {
 		return nil, queryerror.SyntaxError(err)
 	}
-	q.Select = &syntax.Select{Value: &syntax.Literal{Value: jsondoc.BoolValue(true)}}
+	q.Select = &syntax.SelectClause{Value: &syntax.Literal{Value: jsondoc.BoolValue(true)}}
 	b, err := bind.Tree(q, text, nil, &info, plan.FoldConstants)
 	if err != nil {
 		return nil, err

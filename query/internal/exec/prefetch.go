@@ -10,7 +10,7 @@ import (
 // is slow to reach: first about as many documents as a page can need, then twice as many each time. To do so
 // it reads that many entries ahead. needs reports whether the document of an entry will be fetched; nil:
 // always.
-func (x *Execution) prefetchTerms(src source.Source, terms source.IndexEntryIterator,
+func (x *Execution) prefetchTerms(src source.DocumentSource, terms source.IndexEntryIterator,
 	needs func(rid uint64) bool) source.IndexEntryIterator {
 	p, ok := src.(source.Prefetcher)
 	if !ok || p.Prefetches() == 0 {
@@ -75,7 +75,7 @@ func (t *prefetchingIndexEntryIterator) RID() uint64 { return t.ahead[t.at].rid 
 
 // prefetchList prefetches the documents of a list that is fetched one by one, if the source is slow to
 // reach. It is called with each index in turn; at some of them it prefetches the following documents.
-func prefetchList(src source.Source, at, n int, rid func(i int) uint64) {
+func prefetchList(src source.DocumentSource, at, n int, rid func(i int) uint64) {
 	p, ok := src.(source.Prefetcher)
 	if !ok {
 		return

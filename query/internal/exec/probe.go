@@ -49,7 +49,7 @@ func usual() *AccessPathLimits {
 // find one that lists few documents.
 type accessPathChooser struct {
 	x     *Execution
-	src   source.Source
+	src   source.DocumentSource
 	paths []*candidateAccessPath
 	most  int // entries to read of each path; fewer if the path ends
 	held  int // memory in bytes
@@ -58,7 +58,8 @@ type accessPathChooser struct {
 // newProbes returns an accessPathChooser, which counts the index entries of the plan's access paths in src to
 // find the shortest one. It covers the paths for which leave returns true, or all paths if leave is nil. If
 // the scope is one logical partition, the posting list of the partition is one more path.
-func (x *Execution) newProbes(src source.Source, leave func(plan.IndexAccess) bool) *accessPathChooser {
+func (x *Execution) newProbes(src source.DocumentSource,
+	leave func(plan.IndexAccess) bool) *accessPathChooser {
 	p := &accessPathChooser{x: x, src: src}
 	for _, a := range x.Plan.AccessPaths {
 		if leave == nil || leave(a) {
@@ -66,7 +67,7 @@ func (x *Execution) newProbes(src source.Source, leave func(plan.IndexAccess) bo
 		}
 	}
 	if isScoped(src) {
-		p.paths = append(p.paths, &candidateAccessPath{next: []func() entryStepper{func() entryStepper {
+		p.paths = append(p.paths, &candidateAccessPath{next: []func() indexEntryStepper{func() indexEntryStepper {
 			posting, _ := src.Partition()
 			return postingListStepper{posting}
 		}}})
@@ -224,7 +225,8 @@ func (c accessPathChoice) String() string {
 
 // pick returns the rids of the documents that may match, in order. ok is false if all documents have to be
 // scanned. every reports that the caller reads all matching documents, not just a page.
-func (x *Execution) pick(src source.Source, every bool) (_ source.PostingIterator, ok bool, err error) {
+func (x *Execution) pick(src source.DocumentSource, every bool) (_ source.PostingIterator, ok bool,
+	err error) {
 	p := x.newProbes(src, func(a plan.IndexAccess) bool {
 		s, ok := a.(*plan.SpansAccess)
 		return every || !ok || !s.Whole

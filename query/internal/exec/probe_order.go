@@ -22,7 +22,7 @@ func (m *allowedRIDs) has(rid uint64) bool {
 }
 
 // openOrder opens the documents of a source in the order of the query.
-func (x *Execution) openOrder(src source.Source, source int) (orderedDocumentIterator, error) {
+func (x *Execution) openOrder(src source.DocumentSource, source int) (orderedDocumentIterator, error) {
 	o := x.Plan.Order
 	if b := x.leftOrder(src, source); b != nil {
 		return b, nil
@@ -70,7 +70,7 @@ func (x *Execution) openOrder(src source.Source, source int) (orderedDocumentIte
 // recent returns a walk over one partition of a source, if a composite index begins with the paths of the
 // partition key and continues with the keys of ORDER BY. It returns nil otherwise. The conditions of the
 // query need not contain the partition key, since the scope is already limited to it.
-func (x *Execution) recent(src source.Source) *plan.OrderedIndexScan {
+func (x *Execution) recent(src source.DocumentSource) *plan.OrderedIndexScan {
 	in, ok := src.(source.ScopePartitionKeyReporter)
 	if !ok || x.Plan.Order.Vectors != nil {
 		return nil
@@ -102,7 +102,7 @@ func unrouted(k *bind.OrderKey) bool { return k.Route == nil }
 
 // sortOf returns an iterator over the documents with the given rids, sorted by the query's ORDER BY. It
 // begins after the position of the entry after; nil means at the beginning. at is the index of the source.
-func (x *Execution) sortOf(src source.Source, at int, rids []uint64,
+func (x *Execution) sortOf(src source.DocumentSource, at int, rids []uint64,
 	after *sortEntry) *sortedDocumentIterator {
 	b := x.newBatch(src, at, func() (source.DocumentIterator, error) {
 		return &ridListDocumentIterator{x: x, src: src, rids: &SortedRIDListIterator{Rids: rids},
@@ -113,7 +113,7 @@ func (x *Execution) sortOf(src source.Source, at int, rids []uint64,
 }
 
 // isScoped reports whether the source covers only one logical partition.
-func isScoped(src source.Source) bool {
+func isScoped(src source.DocumentSource) bool {
 	partition, ok := src.Partition()
 	if ok {
 		_ = partition.Close() // nothing was read
@@ -125,14 +125,14 @@ func isScoped(src source.Source) bool {
 // walk skips too many entries, it is replaced by a sort of the matching documents.
 type indexWalkWithSortFallback struct {
 	x      *Execution
-	src    source.Source
+	src    source.DocumentSource
 	source int
 	wk     *indexWalker
 	sort   *sortedDocumentIterator
 	last   *sortEntry // last entry returned by the walk
 }
 
-func (x *Execution) watch(src source.Source, source int,
+func (x *Execution) watch(src source.DocumentSource, source int,
 	w *plan.OrderedIndexScan) *indexWalkWithSortFallback {
 	wk := x.newWalk(src, source, w)
 	within := w != x.Plan.Order.Walk // the walk covers only the partition

@@ -15,8 +15,8 @@ type candidateAccessPath struct {
 	rids   []uint64         // read so far, in the order of reading
 	read   int              // entries, including those that a test dropped
 	done   bool             // rids is complete
-	next   []func() entryStepper
-	at     entryStepper
+	next   []func() indexEntryStepper
+	at     indexEntryStepper
 }
 
 func (w *candidateAccessPath) String() string {
@@ -45,15 +45,15 @@ const testMost = 1000
 
 func (w *candidateAccessPath) lists() bool { return w.access == nil || w.access.Lists() }
 
-// entryStepper reads the index entries of one access path, one at each call of step.
-type entryStepper interface {
+// indexEntryStepper reads the index entries of one access path, one at each call of step.
+type indexEntryStepper interface {
 	// step returns the next rid. ok is false if the entry does not pass a test; more is false at the end.
 	step() (rid uint64, ok, more bool)
 	Close() error
 }
 
 // postingListStepper reads a posting list (the sorted rids of one index key) one rid at a time, as an
-// entryStepper.
+// indexEntryStepper.
 type postingListStepper struct{ source.PostingIterator }
 
 func (s postingListStepper) step() (uint64, bool, bool) {
@@ -66,7 +66,7 @@ func (s postingListStepper) step() (uint64, bool, bool) {
 // keyRangeRIDStepper reads the rids of a range of index keys. sieve tests the terms; nil: all pass.
 type keyRangeRIDStepper struct {
 	source.IndexEntryIterator
-	sieve *termFilter
+	sieve *indexTermFilter
 }
 
 func (s keyRangeRIDStepper) step() (uint64, bool, bool) {
@@ -81,24 +81,24 @@ func (s keyRangeRIDStepper) step() (uint64, bool, bool) {
 	return s.RID(), true, true
 }
 
-// keyListStepper reads the index entries of a list of keys with one iterator over the index, in the order of
-// the keys.
-type keyListStepper struct {
+// indexKeyListStepper reads the index entries of a list of keys with one iterator over the index, in the
+// order of the keys.
+type indexKeyListStepper struct {
 	source.IndexEntryIterator
 	seek source.SeekableIndexEntryIterator // Terms; nil: it cannot seek
 	keys [][]byte                          // sorted; keys before the current entry are removed
 	far  bool                              // the walk has not reached the first key yet
 }
 
-func newKeysStepper(src source.Source, keys [][]byte) entryStepper {
+func newKeysStepper(src source.DocumentSource, keys [][]byte) indexEntryStepper {
 	keys = slices.Clone(keys)
 	slices.SortFunc(keys, bytes.Compare)
 	terms := src.Terms(keys[0], append(bytes.Clone(keys[len(keys)-1]), 0xFF), false)
 	seek, _ := terms.(source.SeekableIndexEntryIterator)
-	return &keyListStepper{IndexEntryIterator: terms, seek: seek, keys: keys}
+	return &indexKeyListStepper{IndexEntryIterator: terms, seek: seek, keys: keys}
 }
 
-func (s *keyListStepper) step() (rid uint64, ok, more bool) {
+func (s *indexKeyListStepper) step() (rid uint64, ok, more bool) {
 	for len(s.keys) > 0 {
 		if s.far && s.seek != nil {
 			more = s.seek.Seek(s.keys[0])
@@ -121,23 +121,24 @@ func (s *keyListStepper) step() (rid uint64, ok, more bool) {
 
 // steppers returns one function for each posting list or key range of an access path, in the order in which
 // they are to be read. Each function opens an iterator over the entries of its list or range.
-func (x *Execution) steppers(src source.Source, a plan.IndexAccess) (list []func() entryStepper) {
+func (x *Execution) steppers(src source.DocumentSource,
+	a plan.IndexAccess) (list []func() indexEntryStepper) {
 	switch a := a.(type) {
 	case *plan.IndexKeysAccess:
 		if len(a.Keys) > plan.MaxOpen {
-			return []func() entryStepper{func() entryStepper { return newKeysStepper(src, a.Keys) }}
+			return []func() indexEntryStepper{func() indexEntryStepper { return newKeysStepper(src, a.Keys) }}
 		}
 		for _, key := range a.Keys {
-			list = append(list, func() entryStepper { return postingListStepper{src.Postings(key)} })
+			list = append(list, func() indexEntryStepper { return postingListStepper{src.Postings(key)} })
 		}
 	case *plan.SpansAccess:
 		sieve := x.newTermFilter(a.Test)
 		for _, s := range a.Spans {
 			list = append(list,
-				func() entryStepper { return keyRangeRIDStepper{src.Terms(s.Lo, s.Hi, false), sieve} })
+				func() indexEntryStepper { return keyRangeRIDStepper{src.Terms(s.Lo, s.Hi, false), sieve} })
 		}
 	case *plan.IntersectionAccess:
-		list = append(list, func() entryStepper { return postingListStepper{x.list(src, a)} })
+		list = append(list, func() indexEntryStepper { return postingListStepper{x.list(src, a)} })
 	case *plan.UnionAccess:
 		for _, one := range a.List {
 			list = append(list, x.steppers(src, one)...)

@@ -39,7 +39,7 @@ func (x *Execution) liveSets() (sets []*liveRIDSet, few bool, err error) {
 // liveDocuments returns the set of the live documents of a source, over which text scores are computed.
 // few reports whether they are a small part of the documents in the index, so that it is cheaper to read
 // the documents.
-func (x *Execution) liveDocuments(src source.Source) (p *liveRIDSet, few bool, err error) {
+func (x *Execution) liveDocuments(src source.DocumentSource) (p *liveRIDSet, few bool, err error) {
 	p = &liveRIDSet{}
 	scoped := isScoped(src)
 	if p.limited = scoped; !scoped {
@@ -92,7 +92,7 @@ func (s *liveRIDFilter) accepts(rid uint64) bool {
 
 // countDocuments returns the number of live documents of a source. It reads all of them if the source does
 // not keep this number.
-func (x *Execution) countDocuments(src source.Source) (n int64, err error) {
+func (x *Execution) countDocuments(src source.DocumentSource) (n int64, err error) {
 	if c, ok := src.(source.DocumentCounter); ok {
 		if n, ok := c.Count(); ok {
 			return n, nil

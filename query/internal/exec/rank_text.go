@@ -118,14 +118,14 @@ func (x *Execution) readText(r *rankScoreState, sets []*liveRIDSet) error {
 }
 
 // countWords adds the words of all texts of a source to the statistics.
-func (x *Execution) countWords(src source.Source, sets *liveRIDSet, r *rankScoreState) error {
+func (x *Execution) countWords(src source.DocumentSource, sets *liveRIDSet, r *rankScoreState) error {
 	return x.eachText(src, sets, r.Path, "",
 		func(_, _, length uint64) { r.stats.words += float64(length) })
 }
 
 // eachText calls fn for each live document whose text at path has the given word, in the order of rids.
 // count is how often the word occurs there, length the number of words of the text.
-func (x *Execution) eachText(src source.Source, sets *liveRIDSet, path index.Path, word string,
+func (x *Execution) eachText(src source.DocumentSource, sets *liveRIDSet, path index.Path, word string,
 	fn func(rid, count, length uint64)) (err error) {
 	key := x.Plan.Info.Index.TextKey(path, word)
 	terms := src.Terms(key, append(bytes.Clone(key), 0xFF), false)
@@ -149,7 +149,7 @@ func (x *Execution) eachText(src source.Source, sets *liveRIDSet, path index.Pat
 
 // termList returns the texts of a source that have a term. For a word the index lists them. For a phrase the
 // index lists the texts that have all its words, and these texts are read.
-func (x *Execution) termList(src source.Source, sets *liveRIDSet, r *plan.CompiledRankScore,
+func (x *Execution) termList(src source.DocumentSource, sets *liveRIDSet, r *plan.CompiledRankScore,
 	t *lang.TextTerm) (list wordPostings,
 	err error) {
 	for i, word := range t.Words {
@@ -171,7 +171,7 @@ func (x *Execution) termList(src source.Source, sets *liveRIDSet, r *plan.Compil
 }
 
 // wordList returns the texts that have a word, or a word within the given edit distance of it.
-func (x *Execution) wordList(src source.Source, sets *liveRIDSet, path index.Path, word string,
+func (x *Execution) wordList(src source.DocumentSource, sets *liveRIDSet, path index.Path, word string,
 	distance int) (list wordPostings, err error) {
 	if distance == 0 {
 		return list, x.eachText(src, sets, path, word, list.add)
@@ -209,7 +209,7 @@ type wordFrequencyEntry struct{ rid, count, length uint64 }
 const textHitSize = 24
 
 // similarWords reads the distinct words of all texts and returns those that are similar to a word.
-func (x *Execution) similarWords(src source.Source, path index.Path, word string,
+func (x *Execution) similarWords(src source.DocumentSource, path index.Path, word string,
 	distance int) (list []string,
 	err error) {
 	lo, hi := x.Plan.Info.Index.TextWords(path)
@@ -252,7 +252,7 @@ func (x *Execution) similarWords(src source.Source, path index.Path, word string
 }
 
 // phrase reads the texts of a list and keeps those in which the words of a term are adjacent and in order.
-func (x *Execution) phrase(src source.Source, r *plan.CompiledRankScore, t *lang.TextTerm,
+func (x *Execution) phrase(src source.DocumentSource, r *plan.CompiledRankScore, t *lang.TextTerm,
 	all wordPostings) (list wordPostings,
 	err error) {
 	for i, rid := range all.rids {

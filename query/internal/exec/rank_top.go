@@ -176,7 +176,7 @@ func (b *rankedDocumentIterator) wants() bool {
 // openRest opens an iterator that includes the documents of src that were not found through the index: texts
 // that score 0, or documents without a score. The caller skips the documents that were found. If it is known
 // which documents can match the conditions, the iterator reads only these.
-func (b *rankedDocumentIterator) openRest(src source.Source) (source.DocumentIterator, error) {
+func (b *rankedDocumentIterator) openRest(src source.DocumentSource) (source.DocumentIterator, error) {
 	x := b.x
 	if b.allowed != nil {
 		rids := &SortedRIDListIterator{Rids: b.allowed[b.at]}
@@ -321,7 +321,7 @@ func (x *Execution) rankedOnly() ([][]uint64, error) {
 
 // fewWanted returns the documents of a source that can match the conditions, if the index shows that they
 // are few.
-func (x *Execution) fewWanted(src source.Source) (rids []uint64, few bool, err error) {
+func (x *Execution) fewWanted(src source.DocumentSource) (rids []uint64, few bool, err error) {
 	p := x.newProbes(src, plan.Beside(nil))
 	if len(p.paths) == 0 {
 		return nil, false, nil

@@ -13,7 +13,7 @@ import (
 // ranges uses it for a range of which it has no continuation token: it then gives the last row that it has
 // returned, which may be from another range.
 type OrderByStartPosition struct {
-	Values []eval.OrderValue // ORDER BY values of that row, one for each key
+	Values []eval.OrderByValue // ORDER BY values of that row, one for each key
 	// RID is the number of the document at whose row the page begins, among the rows with the ORDER BY values
 	// in Values. If it is 0, the page begins at the first of these rows or, with Exclude, after the last one.
 	RID     uint64

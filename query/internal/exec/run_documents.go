@@ -15,7 +15,7 @@ func (x *Execution) runDocuments(row func() bool) bool {
 			if !left && !x.replay {
 				continue
 			}
-			x.resume = cursor.WalkSectionProgress{Rid: rid, Rows: rows}
+			x.resume = cursor.SourceWalkSectionProgress{Rid: rid, Rows: rows}
 			if after = rid; rows > 0 && after > 0 {
 				after-- // the document has more rows
 			}
@@ -37,7 +37,7 @@ func (x *Execution) runDocuments(row func() bool) bool {
 // readSource reads the documents of one source whose rids are greater than after. every says that the caller
 // reads all matching documents, not just a page. more is false if the page has ended. If a scan finds few
 // documents, readSource reads the rest through an index.
-func (x *Execution) readSource(src source.Source, after uint64, every bool,
+func (x *Execution) readSource(src source.DocumentSource, after uint64, every bool,
 	row func() bool) (more bool, err error) {
 	docs, err := x.candidates(src, after, every)
 	if err != nil {

@@ -45,7 +45,7 @@ func (x *Execution) runNode(i int, row func() bool) bool {
 		return x.runProject(n, in, row)
 	case *plan.GroupNode:
 		return x.runGroup(n, in, row)
-	case plan.RowCounterNode:
+	case plan.RowStatisticsNode:
 		return x.runRows(in, row)
 	case *plan.JoinNode:
 		return x.runEach(n, in, row)
@@ -55,7 +55,7 @@ func (x *Execution) runNode(i int, row func() bool) bool {
 		return x.runOrder(row)
 	case *plan.RankNode:
 		return x.runRank(row)
-	case *plan.DocumentsNode:
+	case *plan.CandidateDocumentsNode:
 		return x.runDocuments(row)
 	case plan.OneRowNode:
 		return row()

@@ -11,7 +11,7 @@ import (
 // sortAll sorts the documents of a source. For the first page of a query it keeps only as many documents as
 // the page needs, in memory. For a later page it may sort all of them, in temporary files; the pages after it
 // then read on in these files.
-func (x *Execution) sortAll(src source.Source, at int) *sortedDocumentIterator {
+func (x *Execution) sortAll(src source.DocumentSource, at int) *sortedDocumentIterator {
 	b := x.newBatch(src, at, func() (source.DocumentIterator, error) { return x.candidates(src, 0, true) })
 	b.whole = true
 	return b
@@ -19,7 +19,7 @@ func (x *Execution) sortAll(src source.Source, at int) *sortedDocumentIterator {
 
 // leftOrder returns an iterator over the documents of a source that the previous page has sorted in files and
 // not returned yet, or nil if there are none.
-func (x *Execution) leftOrder(src source.Source, source int) *sortedDocumentIterator {
+func (x *Execution) leftOrder(src source.DocumentSource, source int) *sortedDocumentIterator {
 	if x.spilled == nil || len(x.spilled.sorted) <= source || x.spilled.sorted[source] == nil {
 		return nil
 	}

@@ -98,7 +98,7 @@ func (x *Execution) newSpilled() *spilledRows {
 func (x *Execution) version() (string, bool) {
 	all := binary.BigEndian.AppendUint64(nil, cursor.SpansHash(x.spans))
 	for _, src := range x.sources {
-		one, ok := src.(source.StateVersionReporter)
+		one, ok := src.(source.DocumentSetVersionReporter)
 		if !ok {
 			return "", false
 		}

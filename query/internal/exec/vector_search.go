@@ -34,7 +34,7 @@ const estimateSize = 16
 // outside the scope.
 type nearestVectorIterator struct {
 	x          *Execution
-	src        source.Source
+	src        source.DocumentSource
 	v          *plan.VectorOrder
 	allowed    *allowedRIDs // the documents to search; nil: all
 	without    []uint64     // the members that have no distance
@@ -46,7 +46,7 @@ type nearestVectorIterator struct {
 // OpenDistances calculates the distances of a source. only lists the documents to search; nil: all. If latest
 // is set, the latest of equally distant documents comes first. The result is nil if the index has vectors of
 // another length than the query's, or too many.
-func (x *Execution) OpenDistances(src source.Source, v *plan.VectorOrder, only *allowedRIDs,
+func (x *Execution) OpenDistances(src source.DocumentSource, v *plan.VectorOrder, only *allowedRIDs,
 	latest bool) (*nearestVectorIterator, error) {
 	d := &nearestVectorIterator{x: x, src: src, v: v, allowed: only}
 	d.exact.Before = func(a, b DocumentDistance) bool {

@@ -211,10 +211,10 @@ func (e *MissingClientFeaturesError) Error() string {
 // which belong to the query's Plan.
 type planBuilder struct {
 	*bind.Binder
-	q    *syntax.Query    // the query as written, but with the item as its first source: see enterItem
-	top  *bind.QueryBlock // the query's block as written, before constants were folded
-	of   *bind.QueryBlock // the block in which names are resolved
-	one  bool             // the query reads one partition key
+	q    *syntax.QueryTree // the query as written, but with the item as its first source: see enterItem
+	top  *bind.QueryBlock  // the query's block as written, before constants were folded
+	of   *bind.QueryBlock  // the block in which names are resolved
+	one  bool              // the query reads one partition key
 	info *queryInfo
 	plan *GatewayPlan
 	part func(syntax.Expr) syntax.Expr // replaces names after enterItem; nil: no names have to be replaced
@@ -273,4 +273,4 @@ func (g *planBuilder) rewrite() error {
 }
 
 // rewritten stores the query that the client sends to the ranges.
-func (g *planBuilder) rewritten(q *syntax.Query) { g.info.RewrittenQuery = syntax.Print(q) }
+func (g *planBuilder) rewritten(q *syntax.QueryTree) { g.info.RewrittenQuery = syntax.Print(q) }

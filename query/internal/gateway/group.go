@@ -30,7 +30,7 @@ func (g *planBuilder) groupPlan() error {
 	if err != nil {
 		return err
 	}
-	s := &syntax.Select{Distinct: g.q.Select.Distinct}
+	s := &syntax.SelectClause{Distinct: g.q.Select.Distinct}
 	switch {
 	case len(q.GroupBy) > 0 && q.OrderBy != nil && len(g.top.Aggs) == 0:
 		g.orderedGroups(s, &q, payload)
@@ -62,13 +62,13 @@ func (g *planBuilder) groupByItems() syntax.Expr {
 // orderedGroups makes the plan for ordered groups without aggregates, which clients merge like the rows of
 // any ORDER BY. It is not for queries with aggregates: there each range returns its groups in order, and
 // clients collect them in the order in which they arrive.
-func (g *planBuilder) orderedGroups(s *syntax.Select, q *syntax.Query, payload syntax.Expr) {
+func (g *planBuilder) orderedGroups(s *syntax.SelectClause, q *syntax.QueryTree, payload syntax.Expr) {
 	s.Distinct = false
 	var defined []syntax.Expr
 	if path, _ := g.enterItem(); path != nil {
 		defined = append(defined, callOf("IS_DEFINED", path))
 	}
-	*q = syntax.Query{From: g.q.From, Where: g.resumable(g.q.Where, defined), GroupBy: g.q.GroupBy,
+	*q = syntax.QueryTree{From: g.q.From, Where: g.resumable(g.q.Where, defined), GroupBy: g.q.GroupBy,
 		OrderBy: g.q.OrderBy}
 	s.Items = g.ordered(g.orderItems(), object(bind.SelectProperty{Name: "groupByItems", X: g.groupByItems()},
 		bind.SelectProperty{Name: "payload", X: g.inItem(payload)}))

@@ -80,8 +80,8 @@ func (g *planBuilder) rankPlan() {
 		}
 	}
 	h.RequiresGlobalStatistics = len(statistics) > 0
-	h.GlobalStatisticsQuery = syntax.Print(&syntax.Query{From: g.q.From,
-		Select: &syntax.Select{Items: []*syntax.SelectItem{
+	h.GlobalStatisticsQuery = syntax.Print(&syntax.QueryTree{From: g.q.From,
+		Select: &syntax.SelectClause{Items: []*syntax.SelectItem{
 			as(callOf("COUNT", bind.Number(1)), "documentCount"), as(&syntax.ArrayLiteral{Elems: statistics},
 				"fullTextStatistics"),
 		}}})
@@ -207,12 +207,12 @@ func (c rankComponent) orMissing() syntax.Expr {
 // most rows; nil: all.
 func (g *planBuilder) componentInfo(c rankComponent, most *int64, items []*syntax.SelectItem,
 	where syntax.Expr) *queryInfo {
-	s := &syntax.Select{Items: items}
+	s := &syntax.SelectClause{Items: items}
 	if most != nil {
 		s.Top = count(*most)
 	}
 	info := newQueryInfo()
-	info.RewrittenQuery = syntax.Print(&syntax.Query{
+	info.RewrittenQuery = syntax.Print(&syntax.QueryTree{
 		Select: s, From: g.q.From, Where: where, OrderBy: &syntax.OrderBy{Items: []*syntax.SortItem{c.sort}},
 	})
 	return info

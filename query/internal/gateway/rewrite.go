@@ -50,7 +50,7 @@ func (g *planBuilder) takeLimit() {
 // limit sets OFFSET and LIMIT of the client, and limits each range to OFFSET+LIMIT rows, which suffice
 // even if all rows come from one range. It does not limit the ranges of a DISTINCT query, since a client
 // drops duplicates of different ranges, or if the number is too large.
-func (g *planBuilder) limit(q *syntax.Query) {
+func (g *planBuilder) limit(q *syntax.QueryTree) {
 	g.takeLimit()
 	q.Select.Top = nil
 	most := *g.info.Offset + *g.info.Limit
@@ -88,7 +88,7 @@ func (g *planBuilder) orderPlan() {
 	if s.Distinct {
 		top = nil // not every row of a range becomes a row of the result
 	}
-	s = syntax.Select{Top: top, Items: g.ordered(g.orderItems(), payload)}
+	s = syntax.SelectClause{Top: top, Items: g.ordered(g.orderItems(), payload)}
 	q.Where = g.resumable(q.Where, defined)
 	g.rewritten(&q)
 }
@@ -213,7 +213,7 @@ func (g *planBuilder) enterItem() (path syntax.Expr, was *bind.FromAlias) {
 		return e
 	}
 	g.q = syntax.RewriteQuery(g.q, g.part)
-	g.q.From[0] = &syntax.Source{Path: &syntax.Ident{Name: name}}
+	g.q.From[0] = &syntax.FromSource{Path: &syntax.Ident{Name: name}}
 	return path, was
 }
 

@@ -144,7 +144,7 @@ func (p *Planner) noteSingle(route index.Path, indexed bool) {
 	}
 }
 
-func mirrored(op syntax.BinaryOp) syntax.BinaryOp {
+func mirrored(op syntax.BinaryOperator) syntax.BinaryOperator {
 	switch op {
 	case syntax.Lt:
 		return syntax.Gt
@@ -158,14 +158,14 @@ func mirrored(op syntax.BinaryOp) syntax.BinaryOp {
 	return op
 }
 
-var rangeOps = map[syntax.BinaryOp]index.ComparisonOp{
+var rangeOps = map[syntax.BinaryOperator]index.ComparisonOp{
 	syntax.Lt: index.Less, syntax.Le: index.LessEqual, syntax.Gt: index.Greater,
 	syntax.Ge: index.GreaterEqual,
 }
 
 // compared returns the constraint of the comparison x op v: the keys of the index of the path x that can
 // match it.
-func (p *Planner) compared(x syntax.Expr, op syntax.BinaryOp, v jsondoc.Value) *Constraint {
+func (p *Planner) compared(x syntax.Expr, op syntax.BinaryOperator, v jsondoc.Value) *Constraint {
 	if op > syntax.Ge || op == syntax.Ne {
 		return nil
 	}

@@ -19,9 +19,9 @@ import (
 // indexOnlyPlan describes what can be computed from index entries alone.
 type indexOnlyPlan struct {
 	Kind       indexOnlyKind
-	Constraint *Constraint    // of the conditions, if they are about one path; nil: no conditions
-	Path       index.Path     // of GROUP BY
-	Args       []IndexOnlyArg // of the aggregates
+	Constraint *Constraint             // of the conditions, if they are about one path; nil: no conditions
+	Path       index.Path              // of GROUP BY
+	Args       []IndexOnlyAggregateArg // of the aggregates
 }
 
 // indexOnlyKind says which kind of result a query computes from index entries without reading documents.
@@ -34,8 +34,8 @@ const (
 	ofGroups                             // GROUP BY one path, with aggregates over that path
 )
 
-// IndexOnlyArg is the argument of an aggregate: a path, or a value that every document has.
-type IndexOnlyArg struct {
+// IndexOnlyAggregateArg is the argument of an aggregate: a path, or a value that every document has.
+type IndexOnlyAggregateArg struct {
 	Path   index.Path     // nil: every document
 	Bounds []KeySpan      // the values at the path that count
 	Value  eval.ValueFunc // compiled, with path
@@ -113,24 +113,24 @@ func (p *Planner) decided(t *bind.QueryBlock) bool {
 // onlyArg returns the path whose range index has all values that an aggregate needs, so that no document
 // need be read: that of its argument, or none for a COUNT of all items. ok is false if there is no such
 // index.
-func (p *Planner) onlyArg(a bind.AggregateCall) (arg IndexOnlyArg, ok bool) {
+func (p *Planner) onlyArg(a bind.AggregateCall) (arg IndexOnlyAggregateArg, ok bool) {
 	if a.Name == "COUNT" && p.everywhere(a.Arg) {
-		return IndexOnlyArg{}, true
+		return IndexOnlyAggregateArg{}, true
 	}
 	switch a.Name {
 	case "COUNT", "MIN", "MAX":
 	case "SUM", "AVG": // these are computed from one entry and the number of entries of the group
 		if len(p.Plan.Top.GroupBy) > 0 {
-			return IndexOnlyArg{}, false
+			return IndexOnlyAggregateArg{}, false
 		}
 	default:
-		return IndexOnlyArg{}, false
+		return IndexOnlyAggregateArg{}, false
 	}
 	route, plain := p.plainPath(a.Arg)
 	if !plain || !p.Info.Index.RangeIndexed(route) {
-		return IndexOnlyArg{}, false
+		return IndexOnlyAggregateArg{}, false
 	}
-	return IndexOnlyArg{Path: route}, true
+	return IndexOnlyAggregateArg{Path: route}, true
 }
 
 // plainPath returns the path that an expression consists of. ok is false if it is something else, or if
@@ -156,7 +156,7 @@ func (p *Planner) everywhere(e syntax.Expr) bool {
 // about reports whether the argument of every aggregate is the path with this name, or a value that every
 // document has, as in COUNT(1).
 func (o *indexOnlyPlan) about(name string) bool {
-	return !slices.ContainsFunc(o.Args, func(a IndexOnlyArg) bool {
+	return !slices.ContainsFunc(o.Args, func(a IndexOnlyAggregateArg) bool {
 		return a.Path != nil && a.Path.String() != name
 	})
 }

@@ -34,7 +34,7 @@ type node interface {
 // so a traced run does not measure such a node by itself.
 func OfDocuments(n node) bool {
 	switch n := n.(type) {
-	case *DocumentsNode:
+	case *CandidateDocumentsNode:
 		return true
 	case *FilterNode:
 		return n.OfItems
@@ -78,7 +78,7 @@ func (p *Plan) chainBlock(bl *bind.QueryBlock, rs *eval.CompiledSelect) {
 func (p *Plan) chainSources(bl *bind.QueryBlock, rs *eval.CompiledSelect) {
 	sub := bl.Derived()
 	if bl.Container && sub == nil {
-		p.add(RowCounterNode{})
+		p.add(RowStatisticsNode{})
 	}
 	for i := len(bl.Steps) - 1; i >= 0; i-- {
 		if i > 0 || !rs.OfItem() {
@@ -104,7 +104,7 @@ func (p *Plan) chainSources(bl *bind.QueryBlock, rs *eval.CompiledSelect) {
 		p.add(&OrderNode{plan: p})
 	}
 	p.add(&FilterNode{plan: p, of: bl, Rowset: rs, OfItems: true})
-	p.add(&DocumentsNode{plan: p})
+	p.add(&CandidateDocumentsNode{plan: p})
 }
 
 // String returns the plan as text, one node a line, each indented under the node that reads its rows. The
@@ -146,11 +146,11 @@ type FilterNode struct {
 	OfItems bool
 }
 
-// RowCounterNode counts the rows that are made from documents.
-type RowCounterNode struct{}
+// RowStatisticsNode counts the rows that are made from documents.
+type RowStatisticsNode struct{}
 
 // String returns the line of the node in the output of a plan.
-func (RowCounterNode) String() string { return "" }
+func (RowStatisticsNode) String() string { return "" }
 
 // JoinNode makes, for each of its input rows, one row for each value of a FROM or JOIN source.
 type JoinNode struct {

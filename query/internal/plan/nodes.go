@@ -30,9 +30,9 @@ type DistinctSetNode struct{}
 // String returns the line of the node in the output of a plan.
 func (DistinctSetNode) String() string { return "distinct" }
 
-// DocumentsNode reads the documents that may match the conditions, one source after the other, each in the
-// order of rids.
-type DocumentsNode struct{ plan *Plan }
+// CandidateDocumentsNode reads the documents that may match the conditions, one source after the other, each
+// in the order of rids.
+type CandidateDocumentsNode struct{ plan *Plan }
 
 // OrderNode returns the documents of all sources (partition ranges) in the order of ORDER BY. Each source
 // returns its documents in that order, through an index or by sorting, and the node merges them. It
@@ -84,10 +84,10 @@ func (n *GroupNode) String() string {
 
 // LimitNode returns rows. It counts them against OFFSET and LIMIT, and ends the page when it is full. How the
 // next page resumes depends on the form of the plan. The continuation token is a position among documents
-// (see DocumentsNode, OrderNode) or among groups (see GroupNode). If all rows are made before the first is
-// returned, it is a count of rows. These rows are one page if they fit. If they do not, the next page reads
-// the rest from a file that this page has written, or makes all rows again and skips those that were
-// returned.
+// (see CandidateDocumentsNode, OrderNode) or among groups (see GroupNode). If all rows are made before the
+// first is returned, it is a count of rows. These rows are one page if they fit. If they do not, the next
+// page reads the rest from a file that this page has written, or makes all rows again and skips those that
+// were returned.
 type LimitNode struct{ of *bind.QueryBlock }
 
 // String returns the line of the node in the output of a plan.

@@ -74,7 +74,7 @@ type Planner struct {
 	folding lang.ResourceLimiter // cost of constants so far
 	open    bool                 // parameters that are operands stay parameters: see shape
 	tests   map[syntax.Expr]*IndexTermTest
-	paths   map[syntax.Expr]expressionPath
+	paths   map[syntax.Expr]expressionAsItemPath
 	again   bool // the tests and paths of the shape are complete and must not be added to
 }
 

@@ -28,8 +28,8 @@ type planTemplate struct {
 	keys     []eval.ValueFunc
 	computed map[string]eval.ValueFunc
 	rank     []*bind.RankScore
-	tests    map[syntax.Expr]*IndexTermTest // tests of conditions; nil: the condition has no test
-	paths    map[syntax.Expr]expressionPath // of operands
+	tests    map[syntax.Expr]*IndexTermTest       // tests of conditions; nil: the condition has no test
+	paths    map[syntax.Expr]expressionAsItemPath // of operands
 	// paging is the query text that is hashed, together with the parameters, for Plan.Hash; "" means the text
 	// of the query.
 	paging  string
@@ -41,7 +41,7 @@ type planTemplate struct {
 // to the query and compiles its expressions.
 func shapeOf(b *bind.ResolvedQuery) (*planTemplate, error) {
 	s := &planTemplate{Binder: b.Binder, bare: Plan{Top: b.Top, Info: *b.Info}, rank: b.Top.Rank,
-		tests: map[syntax.Expr]*IndexTermTest{}, paths: map[syntax.Expr]expressionPath{}, written: b.Written()}
+		tests: map[syntax.Expr]*IndexTermTest{}, paths: map[syntax.Expr]expressionAsItemPath{}, written: b.Written()}
 	b.Info = &s.bare.Info
 	p := &Planner{Binder: b.Binder, Plan: &s.bare}
 	for _, r := range ShapeRules() {
@@ -122,9 +122,9 @@ func (s *planTemplate) plan(params []bind.Parameter, p *Planner) (*Plan, error) 
 	return &plan, nil
 }
 
-// expressionPath says whether an expression is a path into the item, such as c.a.b, which path it is, and
-// whether a range index covers it.
-type expressionPath struct {
+// expressionAsItemPath says whether an expression is a path into the item, such as c.a.b, which path it is,
+// and whether a range index covers it.
+type expressionAsItemPath struct {
 	value aliasPath // empty if the expression does not begin with a name
 	// route is the path from the item, name is its text. entered says that it enters all elements of an
 	// array. ok is false if the expression is not such a path.
@@ -137,7 +137,7 @@ type expressionPath struct {
 // pathAt returns whether an expression is a path into the item, such as c.a.b, which path it is, and whether
 // a range index covers it. This does not depend on the values of parameters, so it is computed once for all
 // plans that are made from the same template.
-func (p *Planner) pathAt(e syntax.Expr) (at expressionPath) {
+func (p *Planner) pathAt(e syntax.Expr) (at expressionAsItemPath) {
 	if at, ok := p.paths[e]; ok {
 		return at
 	}

@@ -110,7 +110,7 @@ func (p *Plan) valued(e syntax.Expr) syntax.Expr {
 func OneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // String returns the line of the node in the output of a plan: it describes how the documents are found.
-func (n *DocumentsNode) String() string {
+func (n *CandidateDocumentsNode) String() string {
 	p := n.plan
 	switch {
 	case p.IndexOnly != nil:

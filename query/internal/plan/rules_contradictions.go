@@ -48,7 +48,7 @@ const maxContradictions = 2000
 type valueConstraints struct {
 	p    *Planner
 	work int
-	of   map[aliasPath]*allowedValues
+	of   map[aliasPath]*possibleExpressionValues
 }
 
 // aliasPath is a path from an alias. It identifies a value that is the same throughout a row.
@@ -57,8 +57,9 @@ type aliasPath struct {
 	path string
 }
 
-// allowedValues is the set of values that an expression can have if the conditions considered so far hold.
-type allowedValues struct {
+// possibleExpressionValues is the set of values that an expression can have if the conditions considered so
+// far hold.
+type possibleExpressionValues struct {
 	kinds eval.ValueKindSet
 	among []jsondoc.Value // the only possible values; nil: all values of the kinds
 	tests []func(jsondoc.Value) bool
@@ -78,7 +79,7 @@ func (l *valueConstraints) contradict(list []syntax.Expr) bool {
 	if l.work -= len(list); l.work < 0 || len(list) == 0 {
 		return false
 	}
-	inner := valueConstraints{p: l.p, of: map[aliasPath]*allowedValues{}}
+	inner := valueConstraints{p: l.p, of: map[aliasPath]*possibleExpressionValues{}}
 	for _, e := range list {
 		if !inner.note(e) {
 			return true
@@ -132,20 +133,20 @@ func (l *valueConstraints) note(e syntax.Expr) bool {
 
 // limitOf returns the set of values that an expression can still have. It returns nil if the expression is
 // not a path, since only paths are tracked.
-func (l *valueConstraints) limitOf(e syntax.Expr) *allowedValues {
+func (l *valueConstraints) limitOf(e syntax.Expr) *possibleExpressionValues {
 	name := l.p.pathAt(e).value
 	if name.from == nil {
 		return nil
 	}
 	if l.of[name] == nil {
-		l.of[name] = &allowedValues{kinds: ^eval.ValueKindSet(0)}
+		l.of[name] = &possibleExpressionValues{kinds: ^eval.ValueKindSet(0)}
 	}
 	return l.of[name]
 }
 
 // hasValues reports whether the expression can still have any value. If not, the conditions contradict
 // each other.
-func (d *allowedValues) hasValues() bool {
+func (d *possibleExpressionValues) hasValues() bool {
 	if d.among == nil {
 		return d.kinds != 0 && !d.isEmpty()
 	}
@@ -157,7 +158,7 @@ func (d *allowedValues) hasValues() bool {
 
 // isEmpty reports whether no value lies between the two ends of the interval: the upper end is below the
 // lower one, the ends are of different types, or both are the same value and one is open.
-func (d *allowedValues) isEmpty() bool {
+func (d *possibleExpressionValues) isEmpty() bool {
 	if d.low == nil || d.high == nil {
 		return false
 	}
@@ -170,7 +171,7 @@ func (d *allowedValues) isEmpty() bool {
 
 // compared records the condition x op y, if y is a constant. It returns false if no row can satisfy this
 // condition together with the conditions recorded before.
-func (l *valueConstraints) compared(x syntax.Expr, op syntax.BinaryOp, y syntax.Expr) bool {
+func (l *valueConstraints) compared(x syntax.Expr, op syntax.BinaryOperator, y syntax.Expr) bool {
 	if shared := kindsOf(l.p.Binder, x) & kindsOf(l.p.Binder, y) &^ eval.Kinds(jsondoc.Undefined); shared == 0 {
 		return false
 	}

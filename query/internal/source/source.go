@@ -5,15 +5,15 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// Source is the data of one partition range for a query: the documents of the query's scope (see package
-// query) in one snapshot, at one moment. Dead documents, which have expired by that moment or were deleted
-// with their partition key, are never returned. Index entries are only candidates: their rids may belong to
-// such documents, or to documents outside the scope.
+// DocumentSource is the data of one partition range for a query: the documents of the query's scope (see
+// package query) in one snapshot, at one moment. Dead documents, which have expired by that moment or were
+// deleted with their partition key, are never returned. Index entries are only candidates: their rids may
+// belong to such documents, or to documents outside the scope.
 //
 // A rid is the number that a document keeps for its whole life. Ascending rids are the order of insertion.
 //
 // A Source, and everything that it returns, belongs to one goroutine. Iterators must be closed.
-type Source interface {
+type DocumentSource interface {
 	// Scan iterates over the live documents of the scope whose rids are greater than after, in rid order.
 	Scan(after uint64) DocumentIterator
 	// Postings iterates over the rids under one exact index key, ascending. Some may belong to dead
@@ -30,8 +30,8 @@ type Source interface {
 	Partition() (PostingIterator, bool)
 }
 
-// Prefetcher is implemented by a Source whose documents are slow to reach: it can read documents in advance
-// if it is given their rids.
+// Prefetcher is implemented by a DocumentSource whose documents are slow to reach: it can read documents in
+// advance if it is given their rids.
 type Prefetcher interface {
 	// Prefetches returns how many rids one call of Prefetch accepts; 0: there is no need to prefetch.
 	Prefetches() int
@@ -77,8 +77,8 @@ type IndexEntryIterator interface {
 	Close() error
 }
 
-// IndexEntryCounter is implemented by a Source that counts index entries faster than Terms returns them.
-// Entries of dead documents, or of documents outside the scope, count as well.
+// IndexEntryCounter is implemented by a DocumentSource that counts index entries faster than Terms returns
+// them. Entries of dead documents, or of documents outside the scope, count as well.
 type IndexEntryCounter interface {
 	// CountEntries returns the number of index entries with keys in [lo, hi). While it reads entries it
 	// calls pass with the number read since the last call. If pass returns an error, CountEntries returns
@@ -89,9 +89,9 @@ type IndexEntryCounter interface {
 	KnownEntries(lo, hi []byte) (n int64, ok bool)
 }
 
-// InsertEstimator is implemented by a Source that can estimate, without reading, how many documents were
-// inserted.
-type InsertEstimator interface {
+// InsertCountEstimator is implemented by a DocumentSource that can estimate, without reading, how many
+// documents were inserted.
+type InsertCountEstimator interface {
 	// InsertsBetween returns about how many documents of all partitions of the range were inserted with rids
 	// from first to last. Other writes in that time may count as well.
 	InsertsBetween(first, last uint64) uint64
@@ -103,7 +103,7 @@ type SeekableIndexEntryIterator interface {
 	Seek(key []byte) bool
 }
 
-// IndexEntryReader is implemented by a Source that can read a single index entry.
+// IndexEntryReader is implemented by a DocumentSource that can read a single index entry.
 type IndexEntryReader interface {
 	// Value returns the value of a document's entry under one exact index key, or false if there is no such
 	// entry. The value is valid until the next call.
@@ -118,15 +118,15 @@ type Document interface {
 	System() jsondoc.SystemProperties
 }
 
-// DocumentCounter is implemented by a Source that can sometimes count documents without reading them.
+// DocumentCounter is implemented by a DocumentSource that can sometimes count documents without reading them.
 type DocumentCounter interface {
 	// Count returns the number of live documents of the scope. ok is false if they have to be scanned.
 	Count() (n int64, ok bool)
 }
 
-// DeadDocumentLister is implemented by a Source that can list its dead documents (expired, or deleted with
-// their partition key) that still have index entries. With this list a query can be answered from the index
-// alone.
+// DeadDocumentLister is implemented by a DocumentSource that can list its dead documents (expired, or deleted
+// with their partition key) that still have index entries. With this list a query can be answered from the
+// index alone.
 type DeadDocumentLister interface {
 	// Dead returns the rids of the dead documents of the scope that still have index entries, in order. ok
 	// is false if there are more than most, or if Partition does not list exactly the documents of the
@@ -134,31 +134,32 @@ type DeadDocumentLister interface {
 	Dead(most int) (rids []uint64, ok bool, err error)
 }
 
-// StateVersionReporter is implemented by a Source that can report whether its documents have changed since
-// the previous page. If they have not, a page may continue with rows that the previous page has made and not
-// returned.
-type StateVersionReporter interface {
+// DocumentSetVersionReporter is implemented by a DocumentSource that can report whether its documents have
+// changed since the previous page. If they have not, a page may continue with rows that the previous page has
+// made and not returned.
+type DocumentSetVersionReporter interface {
 	// Version returns a string that changes whenever a live document of the source changes. ok is false if
 	// there is no such string.
 	Version() (version string, ok bool, err error)
 }
 
-// ScopePartitionKeyReporter is implemented by a Source that can report the partition key of its scope.
+// ScopePartitionKeyReporter is implemented by a DocumentSource that can report the partition key of its
+// scope.
 type ScopePartitionKeyReporter interface {
 	// PartitionValues returns the values that all documents of the scope have at the paths of the partition
 	// key, or nil if these are not known.
 	PartitionValues() []jsondoc.Value
 }
 
-// ContainerWideDocumentFinder is implemented by a Source that finds a document anywhere in the container.
-// This is needed if a page covers only a part of what the previous page covered, since the last document of
-// the previous page may be in another part.
+// ContainerWideDocumentFinder is implemented by a DocumentSource that finds a document anywhere in the
+// container. This is needed if a page covers only a part of what the previous page covered, since the last
+// document of the previous page may be in another part.
 type ContainerWideDocumentFinder interface {
 	// Find returns a live document, or false if there is none. The document is valid until the next Find.
 	Find(rid uint64) (Document, bool, error)
 }
 
-// DocumentsWithoutPathLister is implemented by a Source that can list the documents that lack a path.
+// DocumentsWithoutPathLister is implemented by a DocumentSource that can list the documents that lack a path.
 type DocumentsWithoutPathLister interface {
 	// Lacking iterates over the documents in which path is missing: those that a walk over the path's terms
 	// does not return. The path must not enter arrays, and the source's RangeIndexed must accept it. The

@@ -45,7 +45,7 @@ func newBenchServer(b *testing.B, memory bool) *benchServer {
 	w.must(err)
 	h, err := host.Open(w.ctx, e, host.Options{}, w.q.Tenant())
 	w.must(err)
-	bus := New(Options{Queues: w.q, Guard: access.New(access.Options{Mode: access.Off}),
+	bus := New(Options{Queues: w.q, Guard: access.New(access.TokenVerifierOptions{Mode: access.Off}),
 		Faults: inject.New(w.q.Now), Requests: requestlog.New(16 << 20)})
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	w.must(err)

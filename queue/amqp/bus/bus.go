@@ -80,7 +80,7 @@ func (b *ServiceBus) Options() amqp.Options {
 
 func (b *ServiceBus) password(user, text string) (any, error) { return b.o.Guard.Password(user, text) }
 
-func (b *ServiceBus) connect(ctx context.Context, p amqp.ClientInfo) amqp.Handler {
+func (b *ServiceBus) connect(ctx context.Context, p amqp.ClientInfo) amqp.ConnectionHandler {
 	c := &conn{bus: b, number: b.connections.Add(1), tokenLinks: make(map[bool]*amqp.Link),
 		queues: b.o.Queues, ctx: ctx, namespace: p.Hostname, client: clientOf(&p),
 		transactions: make(map[string]*declaredTransaction),

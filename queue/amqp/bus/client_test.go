@@ -27,8 +27,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// testServer is a Bus for tests, with queues in memory whose clock moves only when a test moves it.
-type testServer struct {
+// serviceBusUnderTest is a Bus for tests, with queues in memory whose clock moves only when a test moves it.
+type serviceBusUnderTest struct {
 	t   *testing.T
 	ctx context.Context // outlives the test's, for what ends it
 	h   *host.Host
@@ -48,23 +48,23 @@ type faultyEngine struct {
 func (e faultyEngine) Shared() bool { return engine.IsShared(e.Engine) }
 
 func (e faultyEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
-	ahead ...[]byte) ([]engine.ScopePosition, error) {
+	ahead ...[]byte) ([]engine.LSNScopeStatus, error) {
 	if e.broken.Load() {
 		return nil, engine.ErrUnavailable
 	}
 	return e.Engine.Update(ctx, scopes, fn, ahead...)
 }
 
-func newTestServer(t *testing.T) *testServer {
+func newServiceBusUnderTest(t *testing.T) *serviceBusUnderTest {
 	t.Helper()
-	w := &testServer{t: t, ctx: context.WithoutCancel(t.Context()), q: queue.New(queue.Options{})}
+	w := &serviceBusUnderTest{t: t, ctx: context.WithoutCancel(t.Context()), q: queue.New(queue.Options{})}
 	e, err := testdisk.New(t).Open(w.ctx)
 	w.must(err)
 	clock := ttl.NewManual(time.Date(2026, 7, 2, 1, 0, 0, 0, time.UTC))
 	w.h, err = host.Open(w.ctx, faultyEngine{e, &w.broken},
 		host.Options{Clock: clock, ManualReaper: true}, w.q.Tenant())
 	w.must(err)
-	w.bus = New(Options{Queues: w.q, Guard: access.New(access.Options{Mode: access.Off}),
+	w.bus = New(Options{Queues: w.q, Guard: access.New(access.TokenVerifierOptions{Mode: access.Off}),
 		Faults: inject.New(w.q.Now)})
 	t.Cleanup(func() {
 		w.must(w.q.Check(w.ctx, func(err error) bool { t.Error(err); return true }))
@@ -73,14 +73,14 @@ func newTestServer(t *testing.T) *testServer {
 	return w
 }
 
-func (w *testServer) must(err error) {
+func (w *serviceBusUnderTest) must(err error) {
 	w.t.Helper()
 	if err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-func (w *testServer) create(kind entity.Kind, path string, change ...func(*entity.Properties)) {
+func (w *serviceBusUnderTest) create(kind entity.Kind, path string, change ...func(*entity.Properties)) {
 	w.t.Helper()
 	p := entity.Defaults(kind)
 	for _, fn := range change {
@@ -91,7 +91,7 @@ func (w *testServer) create(kind entity.Kind, path string, change ...func(*entit
 }
 
 // advance moves the clock forward and runs the reaper, which purges what has expired, once.
-func (w *testServer) advance(d time.Duration) {
+func (w *serviceBusUnderTest) advance(d time.Duration) {
 	w.t.Helper()
 	_, err := w.h.Instance().SetClock(w.ctx, ttl.ClockChangeRequest{Advance: &d})
 	w.must(err)
@@ -103,7 +103,7 @@ func withSessions(p *entity.Properties) { p.RequiresSession = true }
 
 // send stores messages with these texts in the entity at path. A text "s:text" makes a message of the
 // Service Bus session s.
-func (w *testServer) send(path string, texts ...string) {
+func (w *serviceBusUnderTest) send(path string, texts ...string) {
 	w.t.Helper()
 	for _, text := range texts {
 		m := message.New([]byte(text))
@@ -131,14 +131,14 @@ type receivedFrame struct {
 }
 
 // pipe connects a new client to the server. The client has not sent anything yet.
-func (w *testServer) pipe() *testClient {
+func (w *serviceBusUnderTest) pipe() *testClient {
 	w.t.Helper()
 	return w.pipeWith(w.ctx, w.bus.Options())
 }
 
 // pipeWith connects a new client to a server with the options o, which ends with ctx. The client has not
 // sent anything yet.
-func (w *testServer) pipeWith(ctx context.Context, o amqp.Options) *testClient {
+func (w *serviceBusUnderTest) pipeWith(ctx context.Context, o amqp.Options) *testClient {
 	w.t.Helper()
 	near, far := net.Pipe()
 	c := &testClient{t: w.t, conn: near, in: make(chan receivedFrame, 4096), served: make(chan error, 1)}
@@ -232,14 +232,14 @@ func awaitFrame[B frame.Body](c *testClient) (B, receivedFrame) {
 
 // dial connects a new client and opens its connection and one session, on channel 0. size is the maximum
 // frame size of the client in bytes.
-func (w *testServer) dial(size uint32) *testClient {
+func (w *serviceBusUnderTest) dial(size uint32) *testClient {
 	w.t.Helper()
 	return w.greet(w.pipe(), size)
 }
 
 // greet opens the connection of a client that has not sent anything yet, and one session on channel 0.
 // size is the maximum frame size of the client in bytes.
-func (w *testServer) greet(c *testClient, size uint32) *testClient {
+func (w *serviceBusUnderTest) greet(c *testClient, size uint32) *testClient {
 	w.t.Helper()
 	header := frame.HeaderAMQP()
 	c.write(header[:])

@@ -15,7 +15,7 @@ import (
 )
 
 // conn is the state of one client connection: its grants, links and transactions. It implements
-// amqp.Handler.
+// amqp.ConnectionHandler.
 type conn struct {
 	bus           *ServiceBus
 	number        uint64 // the number of the connection in log messages
@@ -40,7 +40,7 @@ type conn struct {
 const cbsNode = "$cbs"
 
 // Attach creates the node for a link that the client requests, or refuses the link. It implements
-// amqp.Handler.
+// amqp.ConnectionHandler.
 func (c *conn) Attach(ctx context.Context, l *amqp.Link, a *frame.Attach) (amqp.AcceptedLink, error) {
 	address, _ := addressOf(a)
 	operation := "open receiver"
@@ -186,14 +186,15 @@ func pathOf(address string) string {
 }
 
 // Authorized reports whether the client has authenticated, by SASL or by a token, or need not do so. It
-// implements amqp.Handler.
+// implements amqp.ConnectionHandler.
 func (c *conn) Authorized() bool { return c.authenticated.Load() }
 
-// MayWait reports whether there are fault rules, which can delay operations. It implements amqp.Handler.
+// MayWait reports whether there are fault rules, which can delay operations. It implements
+// amqp.ConnectionHandler.
 func (c *conn) MayWait() bool { return c.bus.o.Faults.Armed() }
 
 // Closed is called when the connection has ended. It rolls back the connection's undischarged transactions
-// and stops its timer. It implements amqp.Handler.
+// and stops its timer. It implements amqp.ConnectionHandler.
 func (c *conn) Closed() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -26,8 +26,8 @@ func TestSecurityLayer(t *testing.T) {
 		{"PLAIN", "\x00Unknown\x00SAS_KEY_VALUE", frame.SASLAuth}, {"PLAIN", "x", frame.SASLAuth},
 		{"GSSAPI", "", frame.SASLAuth},
 	} {
-		w := newTestServer(t)
-		w.bus = New(Options{Queues: w.q, Guard: access.New(access.Options{})})
+		w := newServiceBusUnderTest(t)
+		w.bus = New(Options{Queues: w.q, Guard: access.New(access.TokenVerifierOptions{})})
 		cl := w.pipe()
 		header := frame.HeaderSASL()
 		init := frame.Append(header[:], 0,
@@ -49,7 +49,7 @@ func TestSecurityLayer(t *testing.T) {
 // header that it supports.
 func TestForeignHeader(t *testing.T) {
 	for _, header := range []string{"AMQP\x00\x00\x09\x01", "GET / HT"} {
-		c := newTestServer(t).pipe()
+		c := newServiceBusUnderTest(t).pipe()
 		go func() { _, _ = c.conn.Write([]byte(header)) }()
 		want := frame.HeaderSASL()
 		c.read(want[:])
@@ -84,11 +84,11 @@ func number(t *testing.T, m *message.Message, name string) int64 {
 // TestClaims checks that links are accepted only with a valid token: not without one, not with one that
 // has expired, and not with one for another key.
 func TestClaims(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	w.create(entity.Queue, "q")
 	all, sender := access.EmulatorKey(), access.Key{Name: "s", Rights: access.Send, Text: "one"}
 	w.bus = New(Options{Queues: w.q,
-		Guard: access.New(access.Options{Mode: access.Strict, Keys: []access.Key{all, sender}})})
+		Guard: access.New(access.TokenVerifierOptions{Mode: access.Strict, Keys: []access.Key{all, sender}})})
 	c := w.dial(1 << 16)
 	text := ""
 	refused := func(address string, receiver bool) {
@@ -138,14 +138,14 @@ func TestClaims(t *testing.T) {
 
 // TestKeysOfEntities checks that a key of a queue gives the rights of its rule, on that queue only.
 func TestKeysOfEntities(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	w.create(entity.Queue, "other")
 	w.create(entity.Queue, "ns/PingMessage__", func(p *entity.Properties) {
 		p.AuthorizationRules = []byte(`<AuthorizationRule>` +
 			`<Rights><AccessRights>Send</AccessRights></Rights>` +
 			`<KeyName>own</KeyName><PrimaryKey>k</PrimaryKey></AuthorizationRule>`)
 	})
-	w.bus = New(Options{Queues: w.q, Guard: access.New(access.Options{Mode: access.Strict,
+	w.bus = New(Options{Queues: w.q, Guard: access.New(access.TokenVerifierOptions{Mode: access.Strict,
 		Keys: []access.Key{access.EmulatorKey()}, Entities: w.q})})
 	c := w.dial(1 << 16)
 	token := access.Sign(access.Key{Name: "own", Text: "k"}, "sb://localhost/ns/PingMessage__",
@@ -169,11 +169,11 @@ func TestKeysOfEntities(t *testing.T) {
 // TestRefusedRights checks that a refusal for missing rights has the text of Service Bus, and that a
 // missing entity is reported before missing rights.
 func TestRefusedRights(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	w.create(entity.Queue, "q")
 	sender := access.Key{Name: "s", Rights: access.Send, Text: "one"}
 	w.bus = New(Options{Queues: w.q,
-		Guard: access.New(access.Options{Mode: access.Strict, Keys: []access.Key{sender}})})
+		Guard: access.New(access.TokenVerifierOptions{Mode: access.Strict, Keys: []access.Key{sender}})})
 	c := w.dial(1 << 16)
 	now := ttl.SystemClock{}.Now()
 	detached := func(handle uint32) *frame.Error {
@@ -205,7 +205,7 @@ func TestRefusedRights(t *testing.T) {
 // TestAudience checks that a token for an entity that does not exist is answered with status 404 and the
 // text of Service Bus.
 func TestAudience(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	w.create(entity.Queue, "some.q/x")
 	w.create(entity.Topic, "t")
 	w.create(entity.Subscription, "t/Subscriptions/s")
@@ -236,7 +236,7 @@ func TestAudience(t *testing.T) {
 
 // TestAttachErrors checks that a link that cannot be attached is detached with the error of Service Bus.
 func TestAttachErrors(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	w.create(entity.Queue, "q")
 	w.create(entity.Queue, "off", func(p *entity.Properties) { p.Status = entity.Disabled })
 	w.create(entity.Topic, "t")
@@ -291,7 +291,7 @@ func TestAttachErrors(t *testing.T) {
 // TestStrayFrames checks that superfluous frames of some clients, such as a second detach, are ignored,
 // and that malformed frames end only the connection.
 func TestStrayFrames(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	w.create(entity.Queue, "q")
 	c := w.dial(1 << 16)
 	c.receiver(0, "q")
@@ -359,7 +359,7 @@ func FuzzConnection(f *testing.F) {
 		InitialDeliveryCount: frame.Some(0)},
 		&frame.Transfer{DeliveryID: frame.Some(0)})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		w := newTestServer(t)
+		w := newServiceBusUnderTest(t)
 		w.create(entity.Queue, "q")
 		w.create(entity.Queue, "talks", withSessions)
 		w.send("q", "a", "b", "c")
@@ -382,7 +382,7 @@ func FuzzConnection(f *testing.F) {
 // that link has been detached another one is accepted, even before the client has received the answer to
 // the detach.
 func TestTokenNodeHasOneLink(t *testing.T) {
-	c := newTestServer(t).dial(1 << 16)
+	c := newServiceBusUnderTest(t).dial(1 << 16)
 	c.sender(0, "$cbs")
 	c.receiver(1, "$cbs")
 	c.sender(2, "$cbs")

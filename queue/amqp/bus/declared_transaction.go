@@ -51,9 +51,9 @@ func groupOf(l *amqp.Link) *amqpSessionTransactionState {
 	return g
 }
 
-// Attaching implements amqp.Handler. For each session it records the entity of the first link, and whether
-// there is a link to a transaction coordinator. The transactions that the coordinator declares then belong
-// to that entity.
+// Attaching implements amqp.ConnectionHandler. For each session it records the entity of the first link, and
+// whether there is a link to a transaction coordinator. The transactions that the coordinator declares then
+// belong to that entity.
 func (c *conn) Attaching(l *amqp.Link, a *frame.Attach) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

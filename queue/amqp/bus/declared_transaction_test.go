@@ -42,7 +42,7 @@ func (c *testClient) puts(handle, id uint32, txn []byte, text string) frame.Deli
 // TestTransactions checks that the sends and settlements in a transaction take effect when the transaction
 // is committed, and have no effect after a rollback.
 func TestTransactions(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	w.create(entity.Queue, "other")
 	c := w.attached("a", "b", "c")
 	c.sender(1, "other")
@@ -147,7 +147,7 @@ func TestPipelinedTransactions(t *testing.T) {
 	for _, apart := range []bool{false, true} {
 		for _, fail := range []bool{false, true} {
 			t.Run(fmt.Sprintf("apart %v, fail %v", apart, fail), func(t *testing.T) {
-				w := newTestServer(t)
+				w := newServiceBusUnderTest(t)
 				var texts, sent []string
 				for i := range rounds {
 					texts = append(texts, fmt.Sprint("m", i))
@@ -205,7 +205,7 @@ func TestPipelinedTransactions(t *testing.T) {
 func TestProvisionalSettlement(t *testing.T) {
 	for _, bySession := range []bool{false, true} {
 		t.Run(fmt.Sprint("session ", bySession), func(t *testing.T) {
-			w := newTestServer(t)
+			w := newServiceBusUnderTest(t)
 			c := w.dial(1 << 16)
 			if bySession {
 				w.create(entity.Queue, "q", withSessions)
@@ -278,15 +278,15 @@ func TestProvisionalSettlement(t *testing.T) {
 // lost.
 func TestIncompleteTransaction(t *testing.T) {
 	const missing = 77 // a delivery that there is not
-	for name, spoil := range map[string]func(w *testServer, c *testClient, txn []byte){
-		"a message is refused": func(w *testServer, c *testClient, txn []byte) {
+	for name, spoil := range map[string]func(w *serviceBusUnderTest, c *testClient, txn []byte){
+		"a message is refused": func(w *serviceBusUnderTest, c *testClient, txn []byte) {
 			m := message.New([]byte("x"))
 			m.Set("bad", []byte{0x40}) // no value of a property
 			m.SetText(message.MessageID, strings.Repeat("x", 200))
 			c.say(0, &frame.Transfer{Handle: 1, DeliveryID: frame.Some(50), DeliveryTag: []byte{1},
 				State: &frame.Transactional{TxnID: txn}}, m.AppendBare(nil)...)
 		},
-		"a message is too large": func(w *testServer, c *testClient, txn []byte) {
+		"a message is too large": func(w *serviceBusUnderTest, c *testClient, txn []byte) {
 			big := make([]byte, 300<<10)
 			for len(big) > 0 {
 				n := min(len(big), 30<<10)
@@ -295,27 +295,27 @@ func TestIncompleteTransaction(t *testing.T) {
 				big = big[n:]
 			}
 		},
-		"a lock is lost": func(w *testServer, c *testClient, txn []byte) {
+		"a lock is lost": func(w *serviceBusUnderTest, c *testClient, txn []byte) {
 			w.advance(2 * entity.Defaults(entity.Queue).LockDuration)
 			c.say(0, &frame.Disposition{Receiver: true, First: 0,
 				State: &frame.Transactional{TxnID: txn, Outcome: &frame.Accepted{}}})
 		},
-		"a delivery is not known": func(w *testServer, c *testClient, txn []byte) {
+		"a delivery is not known": func(w *serviceBusUnderTest, c *testClient, txn []byte) {
 			c.say(0, &frame.Disposition{Receiver: true, First: missing,
 				State: &frame.Transactional{TxnID: txn, Outcome: &frame.Accepted{}}})
 		},
-		"the link is detached": func(w *testServer, c *testClient, txn []byte) {
+		"the link is detached": func(w *serviceBusUnderTest, c *testClient, txn []byte) {
 			w.must(w.q.Delete(w.ctx, "third"))
 			await[*frame.Detach](c)
 			c.say(0, &frame.Disposition{Receiver: true, First: 1,
 				State: &frame.Transactional{TxnID: txn, Outcome: &frame.Accepted{}}})
 		},
-		"there is no such link": func(w *testServer, c *testClient, txn []byte) {
+		"there is no such link": func(w *serviceBusUnderTest, c *testClient, txn []byte) {
 			c.post(0, 9, 50, txn, "x") // ends the session
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newTestServer(t)
+			w := newServiceBusUnderTest(t)
 			w.create(entity.Queue, "third")
 			w.send("third", "t")
 			c := w.attached("a")
@@ -344,7 +344,7 @@ func TestIncompleteTransaction(t *testing.T) {
 // TestSettledAfterDetach checks the answer to settlements on a link that the server has detached, sent
 // before the client has confirmed the detach: each is rejected with the reason of the detach.
 func TestSettledAfterDetach(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	c := w.attached("a", "b", "c")
 	w.must(w.q.Delete(w.ctx, "q"))
 	if d := await[*frame.Detach](c); d.Error == nil || d.Error.Condition != frame.CondNotFound {

@@ -115,7 +115,7 @@ var settleOperations = map[queue.SettlementOutcome]inject.OperationKind{queue.Co
 // loseLock makes a message available again and counts a delivery, as when a lock lapses.
 func (c *conn) loseLock(ctx context.Context, at entity.Address, token message.UUID) {
 	// If Settle fails, the lock has been lost already.
-	_ = c.queues.Settle(ctx, at, token, queue.Settlement{Outcome: queue.Abandon}, nil)
+	_ = c.queues.Settle(ctx, at, token, queue.SettlementRequest{Outcome: queue.Abandon}, nil)
 }
 
 // loseLock ends the lock of a received message. If the receiver has a session, it ends the link with the

@@ -13,7 +13,7 @@ import (
 )
 
 // fault adds a fault rule that applies once.
-func (w *testServer) fault(r inject.FaultRule) {
+func (w *serviceBusUnderTest) fault(r inject.FaultRule) {
 	w.t.Helper()
 	r.Count = 1
 	_, err := w.bus.o.Faults.Add(r)
@@ -24,7 +24,7 @@ func (w *testServer) fault(r inject.FaultRule) {
 // precedes the settlement, the message becomes available again and a delivery is counted. If it follows the
 // settlement, the message is settled, although the client gets an error.
 func TestFaultLockLost(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	w.fault(inject.FaultRule{Fault: inject.LockLost, Entity: "Q",
 		Operations: []inject.OperationKind{inject.Complete}})
 	c := w.attached("a")
@@ -49,7 +49,7 @@ func TestFaultLockLost(t *testing.T) {
 // TestFaultDetachOfSender checks the fault that a sender's link is detached, with the condition of Service
 // Bus. A fault after the operation leaves the message stored, although the client gets no outcome.
 func TestFaultDetachOfSender(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	w.create(entity.Queue, "q")
 	c := w.dial(1 << 16)
 	for handle, after := range []bool{false, true} {
@@ -83,7 +83,7 @@ func TestFaultDetachOfSender(t *testing.T) {
 // TestFaultDetachOfReceiver checks the fault that a receiver's link is detached. If it comes before a
 // message is sent, the message stays available; after that, it stays locked for the receiver.
 func TestFaultDetachOfReceiver(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	w.create(entity.Queue, "q")
 	w.send("q", "a")
 	c := w.dial(1 << 16)
@@ -111,7 +111,7 @@ func TestFaultDetachOfReceiver(t *testing.T) {
 
 // TestFaultDrop checks the fault that drops a connection: it ends without a close frame.
 func TestFaultDrop(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	c := w.attached("a")
 	w.fault(inject.FaultRule{Fault: inject.Drop, After: true,
 		Operations: []inject.OperationKind{inject.Complete}})
@@ -130,7 +130,7 @@ func TestFaultDrop(t *testing.T) {
 // TestFaultLatency checks that the delay of a fault passes by the clock of the machine, not by the virtual
 // clock of the data.
 func TestFaultLatency(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	// The deadlines of connections are moments of this clock, and must not have passed.
 	wall := ttl.NewManual(time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC))
 	w.bus.o.Wall = wall
@@ -162,7 +162,7 @@ func TestFaultLatency(t *testing.T) {
 
 // TestFaultSessionLockLost checks that the fault of a lost session lock ends the link that holds the lock.
 func TestFaultSessionLockLost(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	w.create(entity.Queue, "talks", withSessions)
 	w.send("talks", "s:a")
 	c := w.dial(1 << 16)
@@ -180,7 +180,7 @@ func TestFaultSessionLockLost(t *testing.T) {
 
 // TestFaultRenewLock checks that fault rules apply to management requests that renew locks.
 func TestFaultRenewLock(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	w.create(entity.Queue, "q")
 	w.send("q", "a")
 	c := w.dial(1 << 16)
@@ -197,7 +197,7 @@ func TestFaultRenewLock(t *testing.T) {
 // TestFaultOfRequests checks that fault rules apply to management requests that settle messages or renew
 // the lock of a session. A session lock that a fault makes lost ends its link.
 func TestFaultOfRequests(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	w.create(entity.Queue, "talks", withSessions)
 	w.create(entity.Queue, "q")
 	w.send("talks", "s:a")

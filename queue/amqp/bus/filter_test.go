@@ -19,7 +19,7 @@ func TestFilters(t *testing.T) {
 	selecting := wire.MapEntry{Key: wire.Symbol(selector), Value: wire.Described{Descriptor: wire.Symbol(
 		selector),
 		Value: "colour = 'green'"}}
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	w.create(entity.Queue, "q")
 	w.create(entity.Queue, "talks", withSessions)
 	c := w.dial(1 << 16)
@@ -51,10 +51,11 @@ func TestFilters(t *testing.T) {
 // TestManagementBeforeToken checks that links to a $management node are accepted before the client has
 // sent its token, but that each request needs the token.
 func TestManagementBeforeToken(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	w.create(entity.Queue, "q")
 	w.bus = New(Options{Queues: w.q,
-		Guard: access.New(access.Options{Mode: access.Strict, Keys: []access.Key{access.EmulatorKey()}})})
+		Guard: access.New(access.TokenVerifierOptions{Mode: access.Strict,
+			Keys: []access.Key{access.EmulatorKey()}})})
 	c := w.dial(1 << 16)
 	m := c.manage(0, "q")
 	m.do(401, "peek-message", pairs("from-sequence-number", int64(1), "message-count", int32(1)))
@@ -98,7 +99,7 @@ func TestLostSessionSettled(t *testing.T) {
 // by which waits on connections are measured.
 func lostSession(t *testing.T) (*ttl.VirtualClock, *testClient) {
 	t.Helper()
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	wall := ttl.NewManual(time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC))
 	w.bus.o.Wall = wall
 	w.create(entity.Queue, "talks", withSessions)

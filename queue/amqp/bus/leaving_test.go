@@ -31,7 +31,7 @@ func endings() map[string]func(c *testClient, handle uint32) {
 // detaches, ends its session or closes the connection have taken effect when it gets the answer.
 func TestOperationsSentBeforeDetach(t *testing.T) {
 	for name, leave := range endings() {
-		w := newTestServer(t)
+		w := newServiceBusUnderTest(t)
 		c := w.attached("a", "b", "c")
 		for id := range uint32(3) {
 			c.say(0, &frame.Disposition{Receiver: true, First: id, Settled: true, State: &frame.Accepted{}})
@@ -55,7 +55,7 @@ func TestOperationsSentBeforeDetach(t *testing.T) {
 // server has answered the end of the previous client's link.
 func TestSessionLockAfterDetach(t *testing.T) {
 	for name, leave := range endings() {
-		w := newTestServer(t)
+		w := newServiceBusUnderTest(t)
 		w.create(entity.Queue, "talks", withSessions)
 		for range 20 {
 			c := w.dial(1 << 16)
@@ -71,7 +71,7 @@ func TestSessionLockAfterDetach(t *testing.T) {
 // TestReuseOfHandlesAndChannels checks that a client can use a handle or a channel again right after its
 // detach or end, before the answer has arrived.
 func TestReuseOfHandlesAndChannels(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	w.create(entity.Queue, "q")
 	c := w.dial(1 << 16)
 	c.receiver(0, "q")

@@ -11,7 +11,7 @@ import (
 // TestConnectionLimits checks the maximum numbers of links and of open transactions of a connection: a client
 // that exceeds them gets an error.
 func TestConnectionLimits(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	w.create(entity.Queue, "q")
 	c := w.dial(1 << 16)
 	for h := range uint32(5000) {

@@ -35,7 +35,7 @@ func (l *logBuffer) text() string {
 }
 
 // withLog makes the Bus log from a level on, and returns the log.
-func (w *testServer) withLog(level slog.Level) *logBuffer {
+func (w *serviceBusUnderTest) withLog(level slog.Level) *logBuffer {
 	l := &logBuffer{}
 	o := w.bus.o
 	o.Logger = slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: level}))
@@ -46,7 +46,7 @@ func (w *testServer) withLog(level slog.Level) *logBuffer {
 // TestLog checks that the log at level debug contains the operations of clients and the reasons of
 // refusals, but neither secrets nor message bodies.
 func TestLog(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	log := w.withLog(slog.LevelDebug)
 	w.create(entity.Queue, "q")
 	c := w.dial(1 << 16)
@@ -118,7 +118,7 @@ func hasLine(text string, words []string) bool {
 // TestClockWarning checks that exactly one warning is logged if messages are locked while the server's
 // clock differs much from the machine's.
 func TestClockWarning(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	now := ttl.SystemClock{}.Now()
 	_, err := w.h.Instance().SetClock(w.ctx, ttl.ClockChangeRequest{Set: &now})
 	w.must(err)

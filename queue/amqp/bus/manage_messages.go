@@ -156,7 +156,8 @@ func (r *managementRequest) receiveDeferred() (managementResponse, error) {
 	}
 	if tx != nil && settle == receiveAndDelete {
 		for _, d := range list {
-			if err := r.c.queues.Settle(r.ctx, r.at, d.Token, queue.Settlement{Outcome: queue.Complete},
+			if err := r.c.queues.Settle(r.ctx, r.at, d.Token,
+				queue.SettlementRequest{Outcome: queue.Complete},
 				tx); err != nil {
 				return managementResponse{}, err
 			}
@@ -217,7 +218,7 @@ func (r *managementRequest) lockLost(err error) error {
 }
 
 // settlement decodes the settlement in a request.
-func (r *managementRequest) settlement() (s queue.Settlement, err error) {
+func (r *managementRequest) settlement() (s queue.SettlementRequest, err error) {
 	status, err := r.mustText("disposition-status")
 	if err != nil {
 		return s, err

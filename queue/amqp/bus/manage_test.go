@@ -108,7 +108,7 @@ func same(t *testing.T, got, want any) {
 // TestManageMessages checks management requests that peek at, schedule and defer messages, receive
 // deferred ones, and renew locks.
 func TestManageMessages(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	c := w.attached("a", "b", "c")
 	m := c.manage(1, "q")
 	one := pairs("from-sequence-number", int64(2), "message-count", int32(2))
@@ -177,7 +177,7 @@ func TestManageMessages(t *testing.T) {
 // TestManageSessions checks management requests about sessions: only the connection that holds a session's
 // lock can renew it and read or set the session's state.
 func TestManageSessions(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	w.create(entity.Queue, "talks", withSessions)
 	w.send("talks", "s1:a", "s2:b")
 	c := w.dial(1 << 16)
@@ -232,7 +232,7 @@ func TestManageSessions(t *testing.T) {
 // TestManageRules checks that rules are added, listed and removed by management requests. Listed rules
 // have numeric descriptors and always an action.
 func TestManageRules(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	w.create(entity.Topic, "t")
 	w.create(entity.Subscription, "t/Subscriptions/s")
 	m := w.dial(1<<16).manage(1, "t/Subscriptions/s")
@@ -285,7 +285,7 @@ func TestManageRules(t *testing.T) {
 // TestReplyRouting checks to which link a response is sent: to the one whose target or name is the reply
 // address of the request, or to the only one. If there is none the request is rejected.
 func TestReplyRouting(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	w.create(entity.Queue, "q")
 	w.send("q", "a")
 	c := w.dial(1 << 16)

@@ -72,10 +72,10 @@ func (r *testMemoryLimit) left() int64 {
 }
 
 // strict makes the Bus require a token, and returns the key with which tokens are signed.
-func (w *testServer) strict() access.Key {
+func (w *serviceBusUnderTest) strict() access.Key {
 	key := access.Key{Name: "all", Rights: access.All, Text: "secret"}
 	w.bus = New(Options{Queues: w.q, Memory: w.bus.o.Memory,
-		Guard: access.New(access.Options{Mode: access.Strict, Keys: []access.Key{key}})})
+		Guard: access.New(access.TokenVerifierOptions{Mode: access.Strict, Keys: []access.Key{key}})})
 	return key
 }
 
@@ -143,7 +143,7 @@ func TestLimitsBeforeToken(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newTestServer(t)
+			w := newServiceBusUnderTest(t)
 			w.bus.o.Memory = newTestMemoryLimit(1 << 20)
 			w.strict()
 			c := w.dial(1 << 16)
@@ -169,7 +169,7 @@ func (c *testClient) try(channel uint16, body frame.Body) error {
 // TestTokenTimeLimit checks that a connection is closed if the client sends no token in time, and that a
 // client with a token may attach more links than one without.
 func TestTokenTimeLimit(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	key := w.strict()
 	o := w.bus.Options()
 	o.TokenTime = time.Second
@@ -191,7 +191,7 @@ func TestTokenTimeLimit(t *testing.T) {
 
 // TestLinkName checks that the server closes the connection if the name of a link is too long.
 func TestLinkName(t *testing.T) {
-	c := newTestServer(t).dial(1 << 16)
+	c := newServiceBusUnderTest(t).dial(1 << 16)
 	_ = c.try(0, &frame.Attach{Name: strings.Repeat("n", 513), Source: source("x"), Target: target("q")})
 	if got := c.closes(); got != "amqp:invalid-field" {
 		t.Errorf("the connection is closed with %s", got)
@@ -202,7 +202,7 @@ func TestLinkName(t *testing.T) {
 // their memory is released at the end of the connection.
 func TestUnfinishedMessages(t *testing.T) {
 	const size = 256 << 20
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	w.create(entity.Queue, "q", func(p *entity.Properties) { p.MaxMessageKB = 1024 })
 	w.bus.o.Memory = newTestMemoryLimit(size)
 	c := w.dial(1 << 16)
@@ -230,7 +230,7 @@ func TestUnfinishedMessages(t *testing.T) {
 // TestMessagesWaitForMemory checks that a message for which there is no memory is accepted when memory
 // becomes free.
 func TestMessagesWaitForMemory(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	w.create(entity.Queue, "q")
 	r := newTestMemoryLimit(1 << 20)
 	w.bus.o.Memory = r
@@ -257,7 +257,7 @@ func TestMessagesWaitForMemory(t *testing.T) {
 // is counted meanwhile.
 func TestMessageOf20MB(t *testing.T) {
 	const size = 64 << 20
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	w.create(entity.Queue, "q", func(p *entity.Properties) { p.MaxMessageKB = 32 << 10 })
 	r := newTestMemoryLimit(size)
 	w.bus.o.Memory = r

@@ -14,7 +14,7 @@ import (
 // look compares the stored messages with the model of the history.
 func (p *transactionModelRun) look() {
 	before := p.committed()
-	p.compare(p.testServer, before, "")
+	p.compare(p.serviceBusUnderTest, before, "")
 }
 
 // crash copies the disk as a crash at this moment would leave it, opens queues on the copy, and checks that
@@ -42,7 +42,7 @@ func (p *transactionModelRun) committed() []*modelTxn {
 // compare peeks at the messages in the queue and compares them with the model. It fails the test unless each
 // transaction has sent and settled either all of its messages or none, and each one in committed all.
 // Messages outside of transactions must not be lost. when is the beginning of each error message.
-func (p *transactionModelRun) compare(w *testServer, committed []*modelTxn, when string) {
+func (p *transactionModelRun) compare(w *serviceBusUnderTest, committed []*modelTxn, when string) {
 	there := map[string]int{}
 	list, err := w.q.Peek(w.ctx, entity.Address{Entity: "q"}, queue.PeekOptions{Max: 10_000,
 		MaxBytes: 1 << 30})

@@ -48,10 +48,10 @@ func TestTransactionHistories(t *testing.T) {
 // transactionModelRun is one run of the model test: a random sequence of operations in transactions, with the
 // server, the clients, and a model of what must be stored.
 type transactionModelRun struct {
-	*testServer
+	*serviceBusUnderTest
 	disk    *testdisk.EngineStorage
 	r       *rand.Rand
-	talkers []*modelClient
+	talkers []*transactionModelClient
 	all     []*modelTxn
 	plain   map[string]bool // messages sent outside of transactions: whether that was answered
 	gone    map[string]bool // preloaded messages settled outside of transactions
@@ -76,7 +76,7 @@ const preloaded = 60
 func newTransactionHistory(t *testing.T, seed uint64) *transactionModelRun {
 	p := &transactionModelRun{disk: testdisk.NewCrashable(t), r: rand.New(rand.NewPCG(seed, 2)),
 		plain: map[string]bool{}, gone: map[string]bool{}}
-	p.testServer = worldOn(t, p.disk)
+	p.serviceBusUnderTest = worldOn(t, p.disk)
 	p.create(entity.Queue, "q", func(q *entity.Properties) { q.LockDuration = 5 * time.Minute })
 	for i := range preloaded {
 		p.send("q", fmt.Sprint("p", i))
@@ -88,22 +88,22 @@ func newTransactionHistory(t *testing.T, seed uint64) *transactionModelRun {
 }
 
 // worldOn returns a test server whose data are on the disk.
-func worldOn(t *testing.T, disk *testdisk.EngineStorage) *testServer {
+func worldOn(t *testing.T, disk *testdisk.EngineStorage) *serviceBusUnderTest {
 	t.Helper()
-	w := &testServer{t: t, ctx: t.Context(), q: queue.New(queue.Options{})}
+	w := &serviceBusUnderTest{t: t, ctx: t.Context(), q: queue.New(queue.Options{})}
 	e, err := disk.Open(w.ctx)
 	w.must(err)
 	clock := ttl.NewManual(time.Date(2026, 7, 2, 1, 0, 0, 0, time.UTC))
 	w.h, err = host.Open(w.ctx, e, host.Options{Clock: clock, ManualReaper: true}, w.q.Tenant())
 	w.must(err)
-	w.bus = New(Options{Queues: w.q, Guard: access.New(access.Options{Mode: access.Off}),
+	w.bus = New(Options{Queues: w.q, Guard: access.New(access.TokenVerifierOptions{Mode: access.Off}),
 		Faults: inject.New(w.q.Now)})
 	return w
 }
 
-// modelClient is one client of a transactionModelRun, with its open transactions and the operations for
-// which it has no outcome yet.
-type modelClient struct {
+// transactionModelClient is one client of a transactionModelRun, with its open transactions and the
+// operations for which it has no outcome yet.
+type transactionModelClient struct {
 	*testClient
 	p       *transactionModelRun
 	number  int
@@ -122,7 +122,8 @@ type modelDelivery struct {
 	text string
 }
 
-// The handles of the AMQP links that each modelClient, a client of the random transaction tests, attaches.
+// The handles of the AMQP links that each transactionModelClient, a client of the random transaction tests,
+// attaches.
 const (
 	receiving = iota
 	sending
@@ -132,15 +133,15 @@ const (
 )
 
 // channel returns the channel (the session) of the link with this handle.
-func (k *modelClient) channel(handle uint16) uint16 {
+func (k *transactionModelClient) channel(handle uint16) uint16 {
 	if k.apart {
 		return min(handle, requesting)
 	}
 	return 0
 }
 
-func (p *transactionModelRun) newModelClient(number int) *modelClient {
-	k := &modelClient{testClient: p.dial(1 << 16), p: p, number: number, apart: p.r.IntN(2) == 0,
+func (p *transactionModelRun) newModelClient(number int) *transactionModelClient {
+	k := &transactionModelClient{testClient: p.dial(1 << 16), p: p, number: number, apart: p.r.IntN(2) == 0,
 		next:    map[uint16]uint32{},
 		waiting: map[uint32]*modelTxn{}, sends: map[uint32]string{}, known: map[uint32]string{},
 		done: map[uint32]bool{}}
@@ -172,7 +173,7 @@ func (p *transactionModelRun) newModelClient(number int) *modelClient {
 }
 
 // transmit sends a transfer and returns its delivery id.
-func (k *modelClient) transmit(handle uint16, state frame.DeliveryState, payload []byte) uint32 {
+func (k *transactionModelClient) transmit(handle uint16, state frame.DeliveryState, payload []byte) uint32 {
 	channel := k.channel(handle)
 	id := k.next[channel]
 	k.next[channel]++
@@ -231,7 +232,7 @@ func (p *transactionModelRun) step() {
 	}
 }
 
-func (k *modelClient) declare() {
+func (k *transactionModelClient) declare() {
 	id := k.transmit(coordinating, nil, requestOf(&frame.Declare{}))
 	t := &modelTxn{name: fmt.Sprint("t", len(k.p.all))}
 	k.p.all = append(k.p.all, t)
@@ -251,14 +252,14 @@ func (t *modelTxn) state() *frame.Transactional {
 	return &frame.Transactional{TxnID: t.id, Outcome: &frame.Accepted{}}
 }
 
-func (k *modelClient) post(t *modelTxn) {
+func (k *transactionModelClient) post(t *modelTxn) {
 	text := fmt.Sprint(t.name, ".", len(t.sent))
 	t.sent = append(t.sent, text)
 	k.transmit(sending, t.state(), message.New([]byte(text)).AppendBare(nil))
 	k.p.note("%d posts %s", k.number, text)
 }
 
-func (k *modelClient) schedule(t *modelTxn) {
+func (k *transactionModelClient) schedule(t *modelTxn) {
 	text := fmt.Sprint(t.name, ".", len(t.sent))
 	t.sent = append(t.sent, text)
 	r := message.New(nil)
@@ -272,7 +273,7 @@ func (k *modelClient) schedule(t *modelTxn) {
 	k.p.note("%d schedules %s", k.number, text)
 }
 
-func (k *modelClient) settle(t *modelTxn) {
+func (k *transactionModelClient) settle(t *modelTxn) {
 	if len(k.have) == 0 {
 		return
 	}
@@ -285,13 +286,13 @@ func (k *modelClient) settle(t *modelTxn) {
 
 // spoil adds an operation to a transaction that the server will refuse, so that the transaction cannot be
 // committed.
-func (k *modelClient) spoil(t *modelTxn) {
+func (k *transactionModelClient) spoil(t *modelTxn) {
 	t.spoiled = true
 	k.say(k.channel(receiving), &frame.Disposition{Receiver: true, First: 1 << 20, State: t.state()})
 	k.p.note("%d spoils %s", k.number, t.name)
 }
 
-func (k *modelClient) discharge(t *modelTxn, commit bool) {
+func (k *transactionModelClient) discharge(t *modelTxn, commit bool) {
 	k.open = slices.DeleteFunc(k.open, func(o *modelTxn) bool { return o == t })
 	t.asked = commit
 	k.waiting[k.transmit(coordinating, nil, requestOf(&frame.Discharge{TxnID: t.id, Fail: !commit}))] = t
@@ -313,7 +314,7 @@ func (k *modelClient) discharge(t *modelTxn, commit bool) {
 }
 
 // until receives frames and updates the model by them, until found returns true for one.
-func (k *modelClient) until(found func(receivedFrame) bool) {
+func (k *transactionModelClient) until(found func(receivedFrame) bool) {
 	for {
 		f, ok := k.testClient.next()
 		if !ok {
@@ -328,7 +329,7 @@ func (k *modelClient) until(found func(receivedFrame) bool) {
 }
 
 // take updates the model by a received frame.
-func (k *modelClient) take(f receivedFrame) {
+func (k *transactionModelClient) take(f receivedFrame) {
 	switch b := f.body.(type) {
 	case *frame.Transfer:
 		if b.Handle == receiving {
@@ -351,7 +352,7 @@ func (k *modelClient) take(f receivedFrame) {
 	}
 }
 
-func (k *modelClient) answered(id uint32, d *frame.Disposition) {
+func (k *transactionModelClient) answered(id uint32, d *frame.Disposition) {
 	_, accepted := d.State.(*frame.Accepted)
 	if !d.Receiver {
 		if d.Settled {
@@ -386,7 +387,7 @@ func (k *modelClient) answered(id uint32, d *frame.Disposition) {
 }
 
 // sync waits for the outcomes of everything that the client has sent.
-func (k *modelClient) sync() {
+func (k *transactionModelClient) sync() {
 	for len(k.waiting) > 0 || len(k.sends) > 0 {
 		k.until(func(receivedFrame) bool { return true })
 	}

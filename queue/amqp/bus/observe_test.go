@@ -16,7 +16,7 @@ import (
 // TestObservations checks that Options.Observe is called for each operation on messages, with the number
 // of refused messages.
 func TestObservations(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	var mu sync.Mutex
 	var seen []string
 	w.bus.o.Observe = func(o ObservedMessageOperation) {

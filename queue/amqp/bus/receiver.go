@@ -196,5 +196,5 @@ func (n *entityMessageSource) Release(list []amqp.OutgoingMessage) {
 	}
 	// A message whose lock has been lost in between is already available again.
 	_ = n.c.queues.SettleAll(context.WithoutCancel(n.c.ctx), n.at, tokens,
-		slices.Repeat([]queue.Settlement{{Outcome: queue.Release}}, len(tokens)))
+		slices.Repeat([]queue.SettlementRequest{{Outcome: queue.Release}}, len(tokens)))
 }

@@ -15,7 +15,7 @@ import (
 // TestRequestLogEntries checks that the log of requests contains each link, message, settlement and
 // management request, with its outcome.
 func TestRequestLogEntries(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	w.bus.o.Requests = requestlog.New(requestlog.MinMemory)
 	w.create(entity.Queue, "q")
 	c := w.dial(1 << 16)
@@ -67,7 +67,7 @@ func TestRequestLogEntries(t *testing.T) {
 // TestRequestLogOmitsToken checks that the log of requests contains an entry for a put-token request, but not
 // the token.
 func TestRequestLogOmitsToken(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	w.bus.o.Requests = requestlog.New(requestlog.MinMemory)
 	w.create(entity.Queue, "q")
 	c := w.dial(1 << 16)

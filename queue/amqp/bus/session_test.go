@@ -31,7 +31,7 @@ func sessionOf(name string, value any) *frame.Attach {
 // TestSessionFilter checks that a client can lock a session by its id or the next available one, and that
 // the filter in the answer has the form of that in the request.
 func TestSessionFilter(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	w.create(entity.Queue, "talks", withSessions)
 	w.send("talks", "s1:a", "s2:b", "s1:c")
 	c := w.dial(1 << 16)
@@ -99,7 +99,7 @@ func TestSessionFilter(t *testing.T) {
 // TestSessionLost checks that the link is detached with the error of Service Bus when its session lock
 // expires.
 func TestSessionLost(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	w.create(entity.Queue, "talks", withSessions)
 	c := w.dial(1 << 16)
 	c.say(0, sessionOf("s", "one"))

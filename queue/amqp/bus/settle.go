@@ -53,7 +53,7 @@ func (n *entityMessageSource) settleAll(ctx context.Context, list []amqp.Settlem
 	states []frame.DeliveryState) {
 	at := make([]int, 0, len(list)) // indexes of those that are settled together
 	tokens := make([]message.UUID, 0, len(list))
-	wanted := make([]queue.Settlement, 0, len(list))
+	wanted := make([]queue.SettlementRequest, 0, len(list))
 	for i, s := range list {
 		token, ok := tokenOf(s.Tag)
 		if _, inTransaction := s.State.(*frame.Transactional); inTransaction || !ok ||
@@ -126,10 +126,11 @@ func (n *entityMessageSource) rejected(err error) frame.DeliveryState {
 }
 
 // settlementOf returns the settlement that a state requests, and the state that confirms it.
-func settlementOf(state frame.DeliveryState) (s queue.Settlement, answer frame.DeliveryState, err error) {
+func settlementOf(state frame.DeliveryState) (s queue.SettlementRequest, answer frame.DeliveryState,
+	err error) {
 	switch state := state.(type) {
 	case *frame.Accepted:
-		return queue.Settlement{Outcome: queue.Complete}, state, nil
+		return queue.SettlementRequest{Outcome: queue.Complete}, state, nil
 	case *frame.Modified:
 		s.Outcome = queue.Abandon
 		if state.UndeliverableHere {
@@ -142,11 +143,11 @@ func settlementOf(state frame.DeliveryState) (s queue.Settlement, answer frame.D
 		s, err = deadLetter(state.Error)
 		return s, &frame.Rejected{}, err
 	}
-	return queue.Settlement{Outcome: queue.Release}, &frame.Released{}, nil
+	return queue.SettlementRequest{Outcome: queue.Release}, &frame.Released{}, nil
 }
 
 // deadLetter decodes the reason with which a client dead-letters a message.
-func deadLetter(e *frame.Error) (s queue.Settlement, err error) {
+func deadLetter(e *frame.Error) (s queue.SettlementRequest, err error) {
 	s.Outcome = queue.DeadLetter
 	switch {
 	case e == nil:

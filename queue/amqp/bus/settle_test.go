@@ -32,7 +32,7 @@ func refused(t *testing.T, s frame.DeliveryState, condition wire.Symbol) {
 
 // attached creates the queue "q" with messages of these texts, and returns a client that has received all
 // of them, unsettled, on handle 0.
-func (w *testServer) attached(texts ...string) *testClient {
+func (w *serviceBusUnderTest) attached(texts ...string) *testClient {
 	w.t.Helper()
 	w.create(entity.Queue, "q")
 	w.send("q", texts...)
@@ -48,7 +48,7 @@ func (w *testServer) attached(texts ...string) *testClient {
 // TestOutcomes checks each outcome by which a client settles a message: its effect, and that the server
 // confirms it with the same state.
 func TestOutcomes(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	c := w.attached("a", "b", "c", "d", "e")
 	modify := wire.Map{{Key: wire.Symbol("x"), Value: int32(7)}, {Key: "y", Value: "z"}}
 	if s := c.settles(0, &frame.Accepted{}); !isState[*frame.Accepted](s) {
@@ -122,7 +122,7 @@ func (c *testClient) sections() map[uint64]any {
 // TestLockLost checks that a settlement after the lock has expired is refused, and that the message is
 // delivered again with a failed delivery counted.
 func TestLockLost(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	c := w.attached("a")
 	w.advance(2 * entity.Defaults(entity.Queue).LockDuration)
 	refused(t, c.settles(0, &frame.Accepted{}), condMessageLockLost)
@@ -135,7 +135,7 @@ func TestLockLost(t *testing.T) {
 // TestSettledByClient checks that a settlement that the client has sent as settled takes effect and is not
 // answered.
 func TestSettledByClient(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	c := w.attached("a", "b")
 	c.say(0, &frame.Disposition{Receiver: true, First: 0, Settled: true, State: &frame.Accepted{}})
 	c.say(0, &frame.Disposition{Receiver: true, First: 0, State: &frame.Received{}}) // says nothing
@@ -148,7 +148,7 @@ func TestSettledByClient(t *testing.T) {
 // TestReceiveAndDelete checks that messages received in receive-and-delete mode are sent settled and are
 // deleted.
 func TestReceiveAndDelete(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	w.create(entity.Queue, "q")
 	w.send("q", "a")
 	c := w.dial(1 << 16)
@@ -178,7 +178,7 @@ func TestReceiveAndDelete(t *testing.T) {
 // TestMaxDeliveries checks that a message that was abandoned MaxDeliveryCount times is dead-lettered while
 // the receiver stays attached.
 func TestMaxDeliveries(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	w.create(entity.Queue, "q", func(p *entity.Properties) { p.MaxDeliveryCount = 3 })
 	w.send("q", "a")
 	c := w.dial(1 << 16)
@@ -202,7 +202,7 @@ func TestMaxDeliveries(t *testing.T) {
 // TestSettlementFails checks that the server detaches the link if it cannot settle a message, and does not
 // reject the settlement, since clients treat a delivery whose settlement was rejected as settled.
 func TestSettlementFails(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	c := w.attached("a")
 	w.broken.Store(true)
 	c.say(0, &frame.Disposition{Receiver: true, First: 0, State: &frame.Accepted{}})

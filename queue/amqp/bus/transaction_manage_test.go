@@ -17,7 +17,7 @@ func whole(m *message.Message) []byte {
 }
 
 // inAnHour returns the body of a management request that schedules messages with these texts in an hour.
-func (w *testServer) inAnHour(texts ...string) wire.Map {
+func (w *serviceBusUnderTest) inAnHour(texts ...string) wire.Map {
 	list := make(wire.List, len(texts))
 	for i, text := range texts {
 		m := message.New([]byte(text))
@@ -34,7 +34,7 @@ func numbersOf(n ...int64) wire.Map { return pairs("sequence-numbers", wire.Long
 func TestTransactionOfRequests(t *testing.T) {
 	for name, fail := range map[string]bool{"commit": false, "rollback": true} {
 		t.Run(name, func(t *testing.T) {
-			w := newTestServer(t)
+			w := newServiceBusUnderTest(t)
 			c := w.attached("a", "b", "c")
 			if s := c.settles(1, &frame.Modified{UndeliverableHere: true}); !isState[*frame.Modified](s) {
 				t.Fatalf("deferred: %+v", s)
@@ -80,7 +80,7 @@ func TestTransactionOfRequests(t *testing.T) {
 // TestTransactionOfFailedRequest checks that a transaction cannot be committed if a management request in
 // it was refused.
 func TestTransactionOfFailedRequest(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	c := w.attached("a")
 	m := c.manage(10, "q")
 	c.coordinate(2)
@@ -114,7 +114,7 @@ func TestTransactionOfFailedRequest(t *testing.T) {
 // TestTransactionOfSessionState checks that a session state that is set in a transaction is stored at the
 // commit.
 func TestTransactionOfSessionState(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	w.create(entity.Queue, "talks", withSessions)
 	w.send("talks", "s:a")
 	c := w.dial(1 << 16)
@@ -161,7 +161,7 @@ func TestTransactionsOverEntities(t *testing.T) {
 		{name: "allowed together", crosses: true, together: true, first: "send p", second: "receive q"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := newTestServer(t)
+			w := newServiceBusUnderTest(t)
 			w.bus.o.CrossEntityTransactions = c.crosses
 			for _, name := range []string{"p", "q"} {
 				w.create(entity.Queue, name)
@@ -240,7 +240,7 @@ func keyed(text, key string) *message.Message {
 // TestTransactionsOverPartitions checks that the messages of one batch, and those of one transaction, must
 // have the same partition key.
 func TestTransactionsOverPartitions(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	w.create(entity.Queue, "q", partitioned)
 	w.must(w.q.Send(w.ctx, entity.Address{Entity: "q"}, []*message.Message{keyed("a", "1")}, nil))
 	w.must(w.q.Send(w.ctx, entity.Address{Entity: "q"}, []*message.Message{keyed("b", "2")}, nil))
@@ -301,7 +301,7 @@ func TestTransactionsOverPartitions(t *testing.T) {
 // destination at the commit. Those that the destination refuses go to the transfer dead-letter queue of
 // the other queue.
 func TestSendVia(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	w.create(entity.Queue, "through")
 	w.create(entity.Queue, "dest")
 	w.send("through", "a")

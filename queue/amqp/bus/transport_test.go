@@ -45,7 +45,7 @@ func (c *testClient) pieces(t frame.Transfer, payload []byte, size int) {
 // TestLargeMessage sends and receives a large message with small frames and session windows, and checks
 // that it is unchanged.
 func TestLargeMessage(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	w.create(entity.Queue, "q")
 	c := w.pipe()
 	header := frame.HeaderAMQP()
@@ -92,7 +92,7 @@ func isState[S frame.DeliveryState](s frame.DeliveryState) bool { _, ok := s.(S)
 // TestAbortedAndMalformedTransfers checks that messages that are aborted, too large or malformed are not
 // stored, and that messages sent as settled get no outcome.
 func TestAbortedAndMalformedTransfers(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	w.create(entity.Queue, "q")
 	c := w.dial(1 << 16)
 	if a := c.sender(0, "q"); a.MaxMessageSize != 256<<10 {
@@ -128,7 +128,7 @@ func TestAbortedAndMalformedTransfers(t *testing.T) {
 
 // shows peeks at the messages of the entity at path, and fails the test unless want has their texts,
 // separated by blanks.
-func (w *testServer) shows(path, want string) {
+func (w *serviceBusUnderTest) shows(path, want string) {
 	w.t.Helper()
 	at, _, err := entity.ParseAddress(path)
 	w.must(err)
@@ -146,7 +146,7 @@ func (w *testServer) shows(path, want string) {
 // TestCreditWithdrawn checks that a message that waits for the session's window is released if the client
 // withdraws the link's credit, and is delivered when there is credit again.
 func TestCreditWithdrawn(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	w.create(entity.Queue, "q")
 	w.send("q", "a", "b")
 	c := w.dial(1 << 16)
@@ -170,7 +170,7 @@ func TestCreditWithdrawn(t *testing.T) {
 // TestDrain checks that a drain makes the server send the available messages and then use up the rest of
 // the credit, without losing a message.
 func TestDrain(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	w.create(entity.Queue, "q")
 	c := w.dial(1 << 16)
 	c.receiver(0, "q")
@@ -205,7 +205,7 @@ func TestDrain(t *testing.T) {
 // TestRepeatedEndAndDetach checks that a second end of a session or detach of a link, as the Python client
 // sends it, ends nothing else.
 func TestRepeatedEndAndDetach(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	w.create(entity.Queue, "q")
 	c := w.dial(1 << 16)
 	c.begin(1, 10)
@@ -228,7 +228,7 @@ func TestRepeatedEndAndDetach(t *testing.T) {
 // TestIdleTimeouts checks idle timeouts with two connections: the server closes one whose client is silent
 // for too long, and sends empty frames as heartbeats on the other.
 func TestIdleTimeouts(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	opened := func(server time.Duration, client uint32) *testClient {
 		o := w.bus.Options()
 		o.IdleTimeout = server
@@ -261,7 +261,7 @@ func TestIdleTimeouts(t *testing.T) {
 // TestServerStops checks that the server closes connections with close frames when it is stopped, whatever
 // they are doing.
 func TestServerStops(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	w.create(entity.Queue, "talks", withSessions)
 	ctx, stop := context.WithCancel(w.ctx)
 	defer stop()
@@ -305,7 +305,7 @@ func (c *testClient) listenAfter(want []byte) {
 // TestRangeOfDeliveries checks a settlement of a range of delivery ids: each delivery is settled, and ids
 // that do not exist are ignored.
 func TestRangeOfDeliveries(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	w.create(entity.Queue, "q")
 	w.send("q", "a", "b", "c", "d")
 	c := w.dial(1 << 16)
@@ -335,7 +335,7 @@ func TestRangeOfDeliveries(t *testing.T) {
 // TestReceiveAndDeleteCreditWithdrawn checks that a message received in receive-and-delete mode is sent even
 // if its credit is withdrawn while it waits for the session's window, since it would be lost otherwise.
 func TestReceiveAndDeleteCreditWithdrawn(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	w.create(entity.Queue, "q")
 	w.send("q", "a", "b")
 	c := w.dial(1 << 16)

@@ -17,7 +17,7 @@ import (
 // descriptor, all of its fields, and no list in the one-byte form for an empty list. Older Python and Go
 // clients can read only this.
 func TestPerformativeEncoding(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	w.create(entity.Queue, "q")
 	w.send("q", "a")
 	c := w.pipe()
@@ -70,7 +70,7 @@ func TestPerformativeEncoding(t *testing.T) {
 // client has sent them, a sending link has an initial delivery count, and a receiving link grants credit
 // at once.
 func TestAttachFrameFields(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	w.create(entity.Queue, "q")
 	c := w.dial(1 << 16)
 	for i, address := range []string{"q", "/Q", "amqps://localhost:5671/q"} {
@@ -108,7 +108,7 @@ func TestAttachFrameFields(t *testing.T) {
 // TestDeliveryAnnotationTypes checks that a delivery has a delivery id, and that its annotations have exactly
 // the AMQP types that clients expect.
 func TestDeliveryAnnotationTypes(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	w.create(entity.Queue, "q")
 	w.send("q", "a")
 	c := w.dial(1 << 16)
@@ -146,7 +146,7 @@ func TestDeliveryAnnotationTypes(t *testing.T) {
 // codes of type int, the correlation id in the type of the message id, and no error condition on success.
 // Those of $management have other property names.
 func TestResponseProperties(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	w.create(entity.Queue, "q")
 	c := w.dial(1 << 16)
 	answer := c.put(0, "sb://localhost/q", access.Sign(access.EmulatorKey(), "sb://localhost/q",

@@ -15,7 +15,7 @@ func TestWindowsAndCreditsAreUnsigned(t *testing.T) {
 	grants := []uint32{1, math.MaxInt32, math.MaxInt32 + 1, math.MaxUint32 - 1, math.MaxUint32}
 	for _, window := range grants {
 		for _, credit := range grants {
-			w := newTestServer(t)
+			w := newServiceBusUnderTest(t)
 			w.create(entity.Queue, "q")
 			c := w.dial(1 << 16)
 			c.say(1, &frame.Begin{NextOutgoingID: math.MaxUint32, IncomingWindow: window,
@@ -56,7 +56,7 @@ func TestWindowsAndCreditsAreUnsigned(t *testing.T) {
 // TestWindowZero checks that the server sends nothing while the session's window is 0, and continues when
 // the client opens it.
 func TestWindowZero(t *testing.T) {
-	w := newTestServer(t)
+	w := newServiceBusUnderTest(t)
 	w.create(entity.Queue, "q")
 	w.send("q", "m")
 	c := w.dial(1 << 16)

@@ -43,8 +43,8 @@ type storeChecker struct {
 	report  func(error) bool
 	stopped bool
 
-	n       layout.Counters // counted from the messages
-	entries map[byte]int64  // the expected number of keys per family
+	n       layout.MessageStoreCounters // counted from the messages
+	entries map[byte]int64              // the expected number of keys per family
 }
 
 func (k *storeChecker) fault(format string, args ...any) {
@@ -83,7 +83,7 @@ func (k *storeChecker) run() error {
 
 // message checks one message: its header against want, the stored counters, and its body, its lock and the
 // keys that exist because of it. It adds the message to the counts that the store must have.
-func (k *storeChecker) message(seq int64, h *layout.MessageHeader, want layout.Counters) error {
+func (k *storeChecker) message(seq int64, h *layout.MessageHeader, want layout.MessageStoreCounters) error {
 	if seq < 1 || seq > want.Last {
 		k.fault("message %d, and the last number is %d", seq, want.Last)
 	}
@@ -126,7 +126,7 @@ func (k *storeChecker) message(seq int64, h *layout.MessageHeader, want layout.C
 
 // wakes checks that Counters.Next, the time of the store's next wake-up, is not later than the end of the
 // lock. A later wake-up would end the lock too late.
-func (k *storeChecker) wakes(want layout.Counters, l *layout.Lock) {
+func (k *storeChecker) wakes(want layout.MessageStoreCounters, l *layout.Lock) {
 	if !l.Covered && l.Lapses() < host.Never && (want.Next == 0 || want.Next > l.Lapses()) {
 		k.fault("a lock lapses at %d, and the next change is due at %d", l.Lapses(), want.Next)
 	}
@@ -134,7 +134,7 @@ func (k *storeChecker) wakes(want layout.Counters, l *layout.Lock) {
 
 // sessionLocks checks that each stored session lock has its index entry by end time, and that the store's
 // next wake-up is not later than the end of the lock.
-func (k *storeChecker) sessionLocks(want layout.Counters) error {
+func (k *storeChecker) sessionLocks(want layout.MessageStoreCounters) error {
 	prefix := k.Keys.Family(layout.FamilySessionLock)
 	it := k.r.Scan(engine.Prefix(prefix), false)
 	for it.Next() && k.ctx.Err() == nil && !k.stopped {
@@ -193,7 +193,7 @@ func (k *storeChecker) heads() error {
 
 // ids checks the message ids kept for duplicate detection: each id has an entry by the time it was seen, and
 // the reverse.
-func (k *storeChecker) ids(want layout.Counters) error {
+func (k *storeChecker) ids(want layout.MessageStoreCounters) error {
 	prefix := k.Keys.Family(layout.FamilySeenAt)
 	it := k.r.Scan(engine.Prefix(prefix), false)
 	for it.Next() && k.ctx.Err() == nil && !k.stopped {

@@ -25,7 +25,7 @@ func TestRuleIndexCandidates(t *testing.T) {
 	value := func() rule.Value { return values[r.IntN(len(values))] }
 	const subscriptions, rules, messages = 30, 20, 300
 	var x RuleIndex
-	filters := make(map[RulePosition]rule.Filter)
+	filters := make(map[RulePositionInTopic]rule.Filter)
 	for i := range subscriptions {
 		for j := range rules {
 			c := rule.CorrelationFilter{Label: []string{"", "x", "y"}[r.IntN(3)]}
@@ -37,8 +37,8 @@ func TestRuleIndexCandidates(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			filters[RulePosition{i, j}] = f
-			x.Add(RulePosition{i, j}, f)
+			filters[RulePositionInTopic{i, j}] = f
+			x.Add(RulePositionInTopic{i, j}, f)
 		}
 	}
 	found := 0
@@ -51,10 +51,10 @@ func TestRuleIndexCandidates(t *testing.T) {
 		}
 		m.SetText(message.Subject, []string{"", "x", "z"}[r.IntN(3)])
 		v := &MessageView{m, &layout.MessageHeader{}}
-		var want, got []RulePosition
+		var want, got []RulePositionInTopic
 		for i := range subscriptions {
 			for j := range rules {
-				if at := (RulePosition{i, j}); filters[at].Match(v) {
+				if at := (RulePositionInTopic{i, j}); filters[at].Match(v) {
 					want = append(want, at)
 				}
 			}

@@ -38,7 +38,7 @@ func NewTable[T any](list []Subscription[T]) *TopicRules[T] {
 	t := &TopicRules[T]{subscriptions: list}
 	for i, s := range list {
 		for j := range s.Rules.List {
-			t.index.Add(RulePosition{Subscription: i, Rule: j}, s.Rules.List[j].Filter)
+			t.index.Add(RulePositionInTopic{Subscription: i, Rule: j}, s.Rules.List[j].Filter)
 		}
 	}
 	return t

@@ -128,9 +128,9 @@ func (d *fieldDecoder) end(what string) error {
 	return nil
 }
 
-// Counters are the counters of a message store. They are updated by the transactions that change the store.
-// A store exists as long as its counters do.
-type Counters struct {
+// MessageStoreCounters are the counters of a message store. They are updated by the transactions that change
+// the store. A store exists as long as its counters do.
+type MessageStoreCounters struct {
 	Last      int64 // the highest sequence number assigned
 	Active    int64 // active and deferred messages
 	Scheduled int64
@@ -142,12 +142,12 @@ type Counters struct {
 	Next int64
 }
 
-func (c *Counters) all() []*int64 {
+func (c *MessageStoreCounters) all() []*int64 {
 	return []*int64{&c.Last, &c.Active, &c.Scheduled, &c.Bytes, &c.Latest, &c.Seen}
 }
 
 // Encode returns the counters in the form in which they are stored.
-func (c *Counters) Encode() []byte {
+func (c *MessageStoreCounters) Encode() []byte {
 	var b []byte
 	for _, v := range c.all() {
 		b = binary.AppendVarint(b, *v)
@@ -159,7 +159,7 @@ func (c *Counters) Encode() []byte {
 }
 
 // DecodeCounters decodes counters. Errors: engine.ErrCorrupt.
-func DecodeCounters(b []byte) (c Counters, err error) {
+func DecodeCounters(b []byte) (c MessageStoreCounters, err error) {
 	d := fieldDecoder{b: b}
 	for _, v := range c.all() {
 		*v = d.varint()
@@ -171,14 +171,14 @@ func DecodeCounters(b []byte) (c Counters, err error) {
 }
 
 // Wake lowers Next, the time of the store's next wake-up, to at if at is earlier. It ignores host.Never.
-func (c *Counters) Wake(at int64) {
+func (c *MessageStoreCounters) Wake(at int64) {
 	if at != host.Never && (c.Next == 0 || at < c.Next) {
 		c.Next = at
 	}
 }
 
 // Count adds n, which may be negative, to the number of messages in a state.
-func (c *Counters) Count(st MessageState, n int64) {
+func (c *MessageStoreCounters) Count(st MessageState, n int64) {
 	if st == Scheduled {
 		c.Scheduled += n
 		return

@@ -10,7 +10,7 @@ import (
 
 // ReadCounters reads the counters of the store, or returns CodeEntityNotFound if the store does not exist
 // any more.
-func (s *MessageStore) ReadCounters(r engine.Reader) (c layout.Counters, err error) {
+func (s *MessageStore) ReadCounters(r engine.Reader) (c layout.MessageStoreCounters, err error) {
 	v, err := r.Get(s.Keys.Family(layout.FamilyCounters))
 	if errors.Is(err, engine.ErrNotFound) {
 		return c, s.NotFound()

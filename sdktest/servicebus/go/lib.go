@@ -34,8 +34,8 @@ const (
 	shortly  = 500 * time.Millisecond
 )
 
-// settings are the settings from the command line.
-type settings struct {
+// commandLineSettings are the settings from the command line.
+type commandLineSettings struct {
 	running          bool   // the scenarios must not move the server's clock
 	amqp, admin, tls string // addresses of the server's ports, each a host and a port
 	mayfly           string // the URL of Mayfly's own API, with a slash at its end
@@ -62,7 +62,7 @@ func without(name, reason string) scenario {
 // ScenarioRun is one run of a scenario, with its clients and the entities that it has created. Methods that
 // check something end the scenario if the check fails.
 type ScenarioRun struct {
-	settings
+	commandLineSettings
 	name   string
 	ctx    context.Context
 	client *sb.Client
@@ -71,10 +71,10 @@ type ScenarioRun struct {
 }
 
 // one runs a scenario, deletes its entities afterwards, and returns why the scenario failed.
-func one(f settings, s scenario) (err error) {
+func one(f commandLineSettings, s scenario) (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
-	t := &ScenarioRun{settings: f, name: s.name, ctx: ctx}
+	t := &ScenarioRun{commandLineSettings: f, name: s.name, ctx: ctx}
 	defer func() {
 		for i := len(t.after) - 1; i >= 0; i-- {
 			err = errors.Join(err, t.after[i]())

@@ -13,7 +13,7 @@ import (
 )
 
 func main() {
-	var f settings
+	var f commandLineSettings
 	flag.StringVar(&f.amqp, "amqp", "", "host and port without TLS")
 	flag.StringVar(&f.admin, "admin", "", "host and port of the administration, with TLS")
 	flag.StringVar(&f.tls, "tls", "", "host and port of AMQP and WebSocket with TLS")
@@ -39,7 +39,7 @@ func main() {
 
 // run runs the scenarios for whose names wanted returns true, and prints a line for each. It returns true if
 // none of them failed. If times is set, it also prints how long each scenario has taken.
-func run(f settings, wanted func(name string) bool, times bool) bool {
+func run(f commandLineSettings, wanted func(name string) bool, times bool) bool {
 	passed, failed, absent := 0, 0, 0
 	all := slices.Concat(sending, peeking, settling, locks, scheduling, ttl, sessions, topics, forwarding,
 		transactions, processors, restarts, administration, failing)

@@ -80,7 +80,7 @@ func (k *checker) run() error {
 func (k *checker) checkRange(s *view.PartitionRange) error {
 	before, deadlines := k.items, k.deadlines
 	k.terms = 0
-	var bounds feedBounds
+	var bounds feedSequenceBounds
 	var err error
 	if bounds.ceiling, err = k.ceiling(s); err != nil {
 		return err
@@ -139,7 +139,7 @@ func (k *checker) ceiling(s *view.PartitionRange) (layout.WriteSequence, error) 
 	return layout.FirstOf(n), err
 }
 
-func (k *checker) checkItem(s *view.PartitionRange, key, value []byte, bounds feedBounds) error {
+func (k *checker) checkItem(s *view.PartitionRange, key, value []byte, bounds feedSequenceBounds) error {
 	rid, ok := layout.ScopeKeyNumber(key)
 	if !ok {
 		k.fault("range %s: a malformed item key %x", s.ID, key)

@@ -13,7 +13,7 @@ import (
 
 // checkFeed checks that an item has its entry in the latest-version feed and, if the container keeps all
 // versions, its entry in the feed of all versions.
-func (k *checker) checkFeed(s *view.PartitionRange, item *view.DecodedItem, bounds feedBounds) {
+func (k *checker) checkFeed(s *view.PartitionRange, item *view.DecodedItem, bounds feedSequenceBounds) {
 	seq := item.Head.Sequence
 	k.read(layout.AppendSequenceKey(nil, s.Scope, layout.FamilyFeed, seq), func(value []byte) {
 		if value == nil {
@@ -31,8 +31,8 @@ func (k *checker) checkFeed(s *view.PartitionRange, item *view.DecodedItem, boun
 	}
 }
 
-// feedBounds are the exclusive bounds of the sequences of a range's feed entries.
-type feedBounds struct {
+// feedSequenceBounds are the exclusive bounds of the sequences of a range's feed entries.
+type feedSequenceBounds struct {
 	floor   layout.WriteSequence // of the feed of all versions; 0: no version has been removed
 	ceiling layout.WriteSequence
 }
@@ -67,7 +67,7 @@ func (k *checker) floor(s *view.PartitionRange) (layout.WriteSequence, error) {
 
 // checkVersions checks the feed of all versions: each entry lies between the bounds, is not older than the
 // entry before it, is complete, and names a previous version that exists.
-func (k *checker) checkVersions(s *view.PartitionRange, bounds feedBounds) error {
+func (k *checker) checkVersions(s *view.PartitionRange, bounds feedSequenceBounds) error {
 	var ts int64
 	it := k.r.Scan(layout.ScopeFamily(s.Scope, layout.FamilyVersions), false)
 	for !k.stopped && it.Next() {

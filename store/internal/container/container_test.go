@@ -21,9 +21,9 @@ func halves(t *testing.T) *container.State {
 	t.Helper()
 	st := &container.State{Version: container.FirstVersion, Rec: record.Container{
 		CID: cid,
-		Ranges: []record.Range{{ID: 3, Number: 1, Max: "80", Parents: []int{0}},
+		Ranges: []record.PartitionRange{{ID: 3, Number: 1, Max: "80", Parents: []int{0}},
 			{ID: 4, Number: 2, Min: "80", Max: definition.MaxEPK, LSN: 9, Parents: []int{0}}},
-		Former: []record.FormerRange{{ID: 2, Min: "40", Max: "C0"}}, RangeLSN: 5,
+		Former: []record.RangeOfDroppedContainer{{ID: 2, Min: "40", Max: "C0"}}, RangeLSN: 5,
 	}}
 	for _, r := range st.Rec.Ranges {
 		s, err := container.NewPartition(cid, r)
@@ -51,7 +51,7 @@ func TestRanges(t *testing.T) {
 	if a, b := st.MadeAt(0), st.MadeAt(1); a != 5 || b != 9 {
 		t.Errorf("the ranges were made at %d and %d", a, b)
 	}
-	_, err := container.NewPartition(cid, record.Range{Min: "8"})
+	_, err := container.NewPartition(cid, record.PartitionRange{Min: "8"})
 	if !errors.Is(err, engine.ErrCorrupt) {
 		t.Errorf("a malformed bound: %v", err)
 	}
@@ -119,7 +119,7 @@ func TestCurrent(t *testing.T) {
 }
 
 func TestLatestMoments(t *testing.T) {
-	var m container.LatestEventMoments
+	var m container.LatestEventTimes
 	if last := m.Latest(""); !last.At.IsZero() {
 		t.Errorf("there is a moment: %v", last)
 	}

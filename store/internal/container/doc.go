@@ -14,6 +14,6 @@
 // scope). Current compares the two, and an operation with an outdated state fails with an
 // OutdatedStateError and starts over with the stored one (version.go).
 //
-// LatestEventMoments are the latest times that are stored in a container, such as that of its last write. The
+// LatestEventTimes are the latest times that are stored in a container, such as that of its last write. The
 // clock of the container is never behind them.
 package container

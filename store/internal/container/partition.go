@@ -21,7 +21,7 @@ import (
 // Partition is a partition key range and its state in memory. It lives as long as the range; changes of the
 // container's state keep it.
 type Partition struct {
-	Rec      record.Range
+	Rec      record.PartitionRange
 	ID       string
 	Number   uint16
 	Scope    []byte
@@ -54,7 +54,7 @@ type Partition struct {
 
 // NewPartition returns the partition range with record r in the container with number cid. It fails with
 // engine.ErrCorrupt for a malformed record.
-func NewPartition(cid uint32, r record.Range) (s *Partition, err error) {
+func NewPartition(cid uint32, r record.PartitionRange) (s *Partition, err error) {
 	s = &Partition{Rec: r, ID: strconv.Itoa(r.ID), Number: r.Number, Scope: layout.RangeScope(cid, r.Number),
 		Parents: []string{}}
 	for _, p := range r.Parents {
@@ -123,7 +123,7 @@ func (s *Partition) StoredKeys() [][]byte {
 
 // Moments calls note with the times, in seconds since 1970, of the latest write, the latest purge and the
 // latest lease that are stored in the range. The container's clock cannot be set back behind them.
-func (s *Partition) Moments(r engine.Reader, note func(k ClockSetBackLimitKind, t int64)) error {
+func (s *Partition) Moments(r engine.Reader, note func(k ClockLimitingEventKind, t int64)) error {
 	for _, last := range []func(engine.Reader, []byte) (int64, error){lastFeedTime, lastVersionTime} {
 		t, err := last(r, s.Scope)
 		if err != nil {
@@ -132,7 +132,7 @@ func (s *Partition) Moments(r engine.Reader, note func(k ClockSetBackLimitKind, 
 		note(MarkWrite, t)
 	}
 	for _, k := range []struct {
-		mark ClockSetBackLimitKind
+		mark ClockLimitingEventKind
 		key  []byte
 	}{{MarkPurge, layout.SweptKey(s.Scope)}, {MarkLease, layout.LeasedKey(s.Scope)}} {
 		v, err := r.Get(k.key)

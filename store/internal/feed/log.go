@@ -11,8 +11,8 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// Expiration is one entry of a container's log of expiries.
-type Expiration struct {
+// ExpiryEvent is one entry of a container's log of expiries.
+type ExpiryEvent struct {
 	Key value.ItemKey
 	// ExpiredAt is the second from which on the item was expired, since 1970. If the container's default
 	// time to live was changed after the item expired and before the reaper found it, ExpiredAt may be
@@ -27,7 +27,7 @@ type Expiration struct {
 
 // AppendJSON appends the expiration as {"id", "partitionKey": [...], "expiredAt", "lsn", "sequence", "range",
 // "document"}.
-func (e *Expiration) AppendJSON(dst []byte) []byte {
+func (e *ExpiryEvent) AppendJSON(dst []byte) []byte {
 	dst = jsondoc.AppendString(append(dst, `{"id":`...), e.Key.ID)
 	dst = append(dst, `,"partitionKey":[`...)
 	for i, v := range e.Key.Partition.Values() {
@@ -50,8 +50,8 @@ func (e *Expiration) AppendJSON(dst []byte) []byte {
 // ExpiryLogPage is a page of the log of expiries. Inside a partition range its entries are in the order of
 // their sequences.
 type ExpiryLogPage struct {
-	Expirations []Expiration // empty: nothing has expired after the position
-	Position    string       // where the next page begins
+	Expirations []ExpiryEvent // empty: nothing has expired after the position
+	Position    string        // where the next page begins
 	// Lost reports whether entries after the requested position are no longer kept, because the position
 	// is older than the log's retention or than the log itself.
 	Lost bool
@@ -80,7 +80,7 @@ type ExpiryLogReader struct {
 
 // Fill adds entries of the i-th range to the page, after the position At[i], and advances that position. src
 // gives access to the range.
-func (r *ExpiryLogReader) Fill(src *scan.Source, i int) error {
+func (r *ExpiryLogReader) Fill(src *scan.DocumentSource, i int) error {
 	if err := KeepsLog(src.State); err != nil {
 		return err
 	}
@@ -115,14 +115,15 @@ func (r *ExpiryLogReader) Fill(src *scan.Source, i int) error {
 }
 
 // add appends a copy of an entry, which stays valid after the page's snapshot is closed.
-func (r *ExpiryLogReader) add(src *scan.Source, seq layout.WriteSequence, e *layout.ExpiryLogEntry) error {
+func (r *ExpiryLogReader) add(src *scan.DocumentSource, seq layout.WriteSequence,
+	e *layout.ExpiryLogEntry) error {
 	key, err := keyOf(e.PK)
 	if err != nil {
 		return err
 	}
 	item := imageItem(r.Owner, &e.AllVersionsFeedEntry, e.Previous)
 	r.bytes += len(item.Body())
-	r.Page.Expirations = append(r.Page.Expirations, Expiration{
+	r.Page.Expirations = append(r.Page.Expirations, ExpiryEvent{
 		Key: value.ItemKey{Partition: key, ID: e.ID}, ExpiredAt: e.At, Item: item,
 		Range: src.Range.ID, LSN: e.Last.LSN(), Sequence: uint64(seq),
 		Position: FormatPositions(r.Ranges, r.At),

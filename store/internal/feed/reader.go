@@ -109,7 +109,7 @@ func (f *Reader) Full() bool { return f.full }
 // Fill reads one range from the given LSN (exclusive) and returns the LSN that it has reached. It returns
 // CodeBadRequest if the LSN is ahead of the range, or if the feed of all versions no longer reaches back
 // to it.
-func (f *Reader) Fill(src *scan.Source, after uint64) (reached uint64, err error) {
+func (f *Reader) Fill(src *scan.DocumentSource, after uint64) (reached uint64, err error) {
 	f.whole = 0
 	if f.since = math.MinInt64; !f.Start.Since.IsZero() {
 		f.since = f.Start.Since.Unix()
@@ -132,7 +132,7 @@ func (f *Reader) past(seq layout.WriteSequence) bool { return f.full && seq > f.
 
 // ended reports whether the page ends before the entry at seq, because it is full or its time ran out. at
 // is the reader's position; if the page is full, ended sets it to the end of the page.
-func (f *Reader) ended(src *scan.Source, seq layout.WriteSequence, at *layout.WriteSequence) bool {
+func (f *Reader) ended(src *scan.DocumentSource, seq layout.WriteSequence, at *layout.WriteSequence) bool {
 	switch {
 	case f.past(seq):
 		*at = f.until
@@ -168,7 +168,7 @@ const maxFeedRows = 4096
 
 // fillLatest reads the latest-version feed of one range, from the position *at on. It reads a batch of
 // entries first and then gets all wanted items together.
-func (f *Reader) fillLatest(src *scan.Source, at *layout.WriteSequence) (err error) {
+func (f *Reader) fillLatest(src *scan.DocumentSource, at *layout.WriteSequence) (err error) {
 	if f.Start.Now {
 		return nil
 	}
@@ -191,7 +191,7 @@ func (f *Reader) fillLatest(src *scan.Source, at *layout.WriteSequence) (err err
 
 // gather reads as many entries as may fill the page. If they fill the page, it also reads the remaining
 // entries of the last change's transaction. more reports whether other entries may follow.
-func (f *Reader) gather(src *scan.Source, it engine.Iterator) (more bool, err error) {
+func (f *Reader) gather(src *scan.DocumentSource, it engine.Iterator) (more bool, err error) {
 	room := math.MaxInt
 	if !f.full {
 		room = f.Limit - len(f.Page.Changes)
@@ -224,7 +224,7 @@ func (f *Reader) gather(src *scan.Source, it engine.Iterator) (more bool, err er
 
 // addRows adds to the page the items of the entries that gather has read, and advances the position *at over
 // these entries. ended reports whether the page is complete.
-func (f *Reader) addRows(src *scan.Source, at *layout.WriteSequence) (ended bool, err error) {
+func (f *Reader) addRows(src *scan.DocumentSource, at *layout.WriteSequence) (ended bool, err error) {
 	rows := f.rows
 	pass := func() { // skips the entries that are not wanted
 		for ; len(rows) > 0 && !ended && !rows[0].wanted; rows = rows[1:] {
@@ -271,12 +271,12 @@ func (f *Reader) itemKeys(scope []byte) [][]byte {
 }
 
 // addLatest adds the item of an entry of the latest-version feed, if it is live and in the scope.
-func (f *Reader) addLatest(src *scan.Source, seq layout.WriteSequence, e layout.FeedEntry,
+func (f *Reader) addLatest(src *scan.DocumentSource, seq layout.WriteSequence, e layout.FeedEntry,
 	stored []byte) error {
 	if stored == nil {
 		return fmt.Errorf("%w: the feed entry at %d names no item", engine.ErrCorrupt, seq)
 	}
-	var r scan.Row
+	var r scan.StoredDocument
 	ok, err := src.Take(&r, e.RID, stored, false)
 	if err != nil || !ok {
 		return err

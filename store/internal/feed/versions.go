@@ -105,7 +105,7 @@ func (ch *Change) appendMetadata(dst []byte) []byte {
 }
 
 // fillVersions reads the feed of all versions of one range, from the position *at on.
-func (f *Reader) fillVersions(src *scan.Source, at *layout.WriteSequence) (err error) {
+func (f *Reader) fillVersions(src *scan.DocumentSource, at *layout.WriteSequence) (err error) {
 	window := src.State.Versions
 	if window == 0 {
 		return fault.New(fault.CodeBadRequest,

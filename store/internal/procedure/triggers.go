@@ -61,7 +61,7 @@ func (x *ScriptRunner) trigger(op value.ItemOperation, when string,
 // triggerOperations maps kinds of operations to the words of trigger definitions. An upsert counts neither
 // as a create nor as a replace, even if it does one of these: only triggers for All (or Upsert) run with
 // it.
-var triggerOperations = map[value.OperationKind]string{
+var triggerOperations = map[value.ItemOperationKind]string{
 	value.OperationCreate:  "Create",
 	value.OperationUpsert:  "Upsert",
 	value.OperationReplace: "Replace",

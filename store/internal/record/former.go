@@ -16,24 +16,24 @@ const (
 
 // ContainerNameHistory is the record of the dropped containers of one name.
 type ContainerNameHistory struct {
-	First      int               `json:"first"`  // the lowest range id of the last dropped container
-	Next       int               `json:"next"`   // higher than every range id ever used under the name
-	Layout     string            `json:"layout"` // of the last dropped container: see layoutOf
-	Containers []FormerContainer `json:"containers,omitempty"`
+	First      int                `json:"first"`  // the lowest range id of the last dropped container
+	Next       int                `json:"next"`   // higher than every range id ever used under the name
+	Layout     string             `json:"layout"` // of the last dropped container: see layoutOf
+	Containers []DroppedContainer `json:"containers,omitempty"`
 	// Spans are the partition ranges that the dropped containers had, oldest first.
-	Spans []FormerRange `json:"spans,omitempty"`
+	Spans []RangeOfDroppedContainer `json:"spans,omitempty"`
 }
 
-// FormerRange is the id and the span of a partition range that no longer exists.
-type FormerRange struct {
+// RangeOfDroppedContainer is the id and the span of a partition range that no longer exists.
+type RangeOfDroppedContainer struct {
 	ID  int    `json:"id"`
 	Min string `json:"min"`
 	Max string `json:"max"`
 }
 
-// FormerContainer is a dropped container: its rid, its partition key definition, and all ids that its
+// DroppedContainer is a dropped container: its rid, its partition key definition, and all ids that its
 // ranges ever had.
-type FormerContainer struct {
+type DroppedContainer struct {
 	RID    string                            `json:"rid"`
 	Key    definition.PartitionKeyDefinition `json:"key"`
 	Ranges []int                             `json:"ranges"`
@@ -44,12 +44,12 @@ type FormerContainer struct {
 // partition key definition, spansFor returns none: a client that still uses the old definition must get the
 // error that the range is gone.
 func (f *ContainerNameHistory) spansFor(def *definition.PartitionKeyDefinition,
-	ranges []Range) []FormerRange {
+	ranges []PartitionRange) []RangeOfDroppedContainer {
 	if n := len(f.Containers); n == 0 || !f.Containers[n-1].Key.Equal(def) {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(f.Spans), func(s FormerRange) bool {
-		return slices.ContainsFunc(ranges, func(r Range) bool { return r.ID == s.ID })
+	return slices.DeleteFunc(slices.Clone(f.Spans), func(s RangeOfDroppedContainer) bool {
+		return slices.ContainsFunc(ranges, func(r PartitionRange) bool { return r.ID == s.ID })
 	})
 }
 
@@ -57,12 +57,12 @@ func (f *ContainerNameHistory) spansFor(def *definition.PartitionKeyDefinition,
 // partition ranges and their split ancestors had. Only the latest dropped containers of a name are kept.
 func (f *ContainerNameHistory) Add(rid string, def *definition.PartitionKeyDefinition,
 	rec *Container) (err error) {
-	gone := FormerContainer{RID: rid, Key: *def}
+	gone := DroppedContainer{RID: rid, Key: *def}
 	f.First, f.Next = rec.Ranges[0].ID, max(rec.NextRange, HighestID(rec.Ranges)+1)
 	f.Spans = slices.Clone(rec.Former)
 	for _, r := range rec.Ranges {
 		f.First = min(f.First, r.ID)
-		f.Spans = append(f.Spans, FormerRange{ID: r.ID, Min: r.Min, Max: r.Max})
+		f.Spans = append(f.Spans, RangeOfDroppedContainer{ID: r.ID, Min: r.Min, Max: r.Max})
 		gone.Ranges = append(append(gone.Ranges, r.ID), r.Parents...)
 	}
 	f.Containers = append(f.Containers, gone)
@@ -99,7 +99,7 @@ func (f *ContainerNameHistory) AssignIDs(def *definition.PartitionKeyDefinition,
 
 // isFresh reports whether the ranges have the ids 0, 1, 2 and so on, as those of a container that is not
 // copied from another.
-func isFresh(ranges []Range) bool {
+func isFresh(ranges []PartitionRange) bool {
 	for i, r := range ranges {
 		if r.ID != i {
 			return false
@@ -119,7 +119,7 @@ func (rec *Container) AssignFirstIDs(floor int, keep bool) {
 
 // layoutOf returns a short hash of a partition key definition and of ranges with their ids. Two containers
 // with the same hash have ranges with the same ids and the same bounds.
-func layoutOf(def *definition.PartitionKeyDefinition, ranges []Range) (string, error) {
+func layoutOf(def *definition.PartitionKeyDefinition, ranges []PartitionRange) (string, error) {
 	type span struct {
 		ID       int
 		Min, Max string

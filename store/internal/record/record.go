@@ -22,20 +22,20 @@ type Database struct {
 // Container is the record of a container. Its key holds the number of the database and the container's
 // id.
 type Container struct {
-	CID      uint32          `json:"cid"`
-	TS       int64           `json:"ts"`
-	LSN      uint64          `json:"lsn"`
-	Spec     json.RawMessage `json:"spec"`
-	Policy   ttl.Policy      `json:"policy"`
-	Ranges   []Range         `json:"ranges"`
-	RangeLSN uint64          `json:"rangeLSN"` // catalog LSN of the last change of Ranges
+	CID      uint32           `json:"cid"`
+	TS       int64            `json:"ts"`
+	LSN      uint64           `json:"lsn"`
+	Spec     json.RawMessage  `json:"spec"`
+	Policy   ttl.Policy       `json:"policy"`
+	Ranges   []PartitionRange `json:"ranges"`
+	RangeLSN uint64           `json:"rangeLSN"` // catalog LSN of the last change of Ranges
 	// RangeNumbers is higher than every number that ranges of the container have had in keys; 0 before the
 	// first split.
 	RangeNumbers int `json:"slots,omitempty"`
 	// NextRange is higher than every range id that was ever used under the container's name; 0: unknown.
 	NextRange int `json:"nextRange,omitempty"`
 	// Former are ranges of earlier containers of the same name. No range in Ranges has one of their ids.
-	Former []FormerRange `json:"former,omitempty"`
+	Former []RangeOfDroppedContainer `json:"former,omitempty"`
 	// Version is the version number in session tokens; 0: the tokens have none.
 	Version int64       `json:"version,omitempty"`
 	Split   *RangeSplit `json:"split,omitempty"`
@@ -63,9 +63,9 @@ type Container struct {
 	Log *ExpiryLogStart `json:"log,omitempty"`
 }
 
-// Range is a partition range in a container's record. ID is the id that clients see. Number is the range's
-// number in keys.
-type Range struct {
+// PartitionRange is a partition range in a container's record. ID is the id that clients see. Number is the
+// range's number in keys.
+type PartitionRange struct {
 	ID      int    `json:"id"`
 	Number  uint16 `json:"slot"`
 	Min     string `json:"min"` // EPK, upper-case hexadecimal
@@ -100,8 +100,8 @@ func Same(a, b *Container) (bool, error) {
 }
 
 // HighestID returns the highest id of ranges, which must not be empty.
-func HighestID(ranges []Range) int {
-	return slices.MaxFunc(ranges, func(a, b Range) int { return a.ID - b.ID }).ID
+func HighestID(ranges []PartitionRange) int {
+	return slices.MaxFunc(ranges, func(a, b PartitionRange) int { return a.ID - b.ID }).ID
 }
 
 // RangeSplit is a running split. The container's record holds it from before the first item is copied until

@@ -15,19 +15,19 @@ import (
 //	+---------+------------+----------+
 //	| version | scope hash | progress |   base64url
 //	+---------+------------+----------+
-//	    1          4       query.SourceWalkProgress
+//	    1          4       query.MultiSourceReadProgress
 const continuationVersion = 2
 
 // FormatContinuation returns the continuation token of a page in a scope.
-func FormatContinuation(sp *ResolvedScope, at query.SourceWalkProgress) string {
+func FormatContinuation(sp *ResolvedPartitionScope, at query.MultiSourceReadProgress) string {
 	b := binary.BigEndian.AppendUint32([]byte{continuationVersion}, sp.hash)
 	return base64.RawURLEncoding.EncodeToString(at.Append(b))
 }
 
 // ParseContinuation parses a continuation token. It returns CodeBadRequest if the token is malformed or
 // of another scope. The empty token is the beginning.
-func ParseContinuation(token string, sp *ResolvedScope,
-	spans []query.SourceKeyRange) (query.SourceWalkProgress,
+func ParseContinuation(token string, sp *ResolvedPartitionScope,
+	spans []query.SourceKeyRange) (query.MultiSourceReadProgress,
 	error) {
 	if token == "" {
 		return query.Begin(spans), nil
@@ -35,11 +35,11 @@ func ParseContinuation(token string, sp *ResolvedScope,
 	bad := fault.New(fault.CodeBadRequest, "Invalid Continuation Token")
 	b, err := base64.RawURLEncoding.DecodeString(strings.TrimSpace(token))
 	if err != nil || len(b) < 5 || b[0] != continuationVersion || binary.BigEndian.Uint32(b[1:]) != sp.hash {
-		return query.SourceWalkProgress{}, bad
+		return query.MultiSourceReadProgress{}, bad
 	}
 	at, rest, ok := query.ParseProgress(b[5:])
 	if !ok || len(rest) > 0 || !at.Covers(spans) {
-		return query.SourceWalkProgress{}, bad
+		return query.MultiSourceReadProgress{}, bad
 	}
 	return at, nil
 }

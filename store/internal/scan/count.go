@@ -14,7 +14,7 @@ import (
 // Count returns the number of documents in the scope. It counts keys and subtracts the expired documents.
 // Each document has one change feed entry, one point key and one posting of its partition key; Count uses
 // the kind of key that matches the scope. ok is false if keys cannot give the number.
-func (s *Source) Count() (n int64, ok bool) {
+func (s *DocumentSource) Count() (n int64, ok bool) {
 	if len(s.State.Tombstones) > 0 || !s.State.Lives.Settled() {
 		return 0, false
 	}
@@ -40,15 +40,15 @@ func (s *Source) Count() (n int64, ok bool) {
 	return n - dead, ok
 }
 
-// InsertsBetween implements query.InsertEstimator: it returns the number of transactions of the range between
-// those that inserted the two documents.
-func (s *Source) InsertsBetween(first, last uint64) uint64 {
+// InsertsBetween implements query.InsertCountEstimator: it returns the number of transactions of the range
+// between those that inserted the two documents.
+func (s *DocumentSource) InsertsBetween(first, last uint64) uint64 {
 	return layout.WriteSequence(last).LSN() - layout.WriteSequence(first).LSN()
 }
 
 // pointRange returns the range of the point keys (the keys by which items are found by id) of those items
 // of the partition range whose effective partition keys lie between the bounds of the scope.
-func (s *Source) pointRange() engine.Range {
+func (s *DocumentSource) pointRange() engine.Range {
 	lo, hi := s.Range.Min, s.Range.Max
 	if bytes.Compare(lo, s.Span.Min) < 0 {
 		lo = s.Span.Min
@@ -63,7 +63,7 @@ func (s *Source) pointRange() engine.Range {
 // most documents of the range have. ok is false if the expiry index cannot answer: the scope is only a part
 // of the range and not one logical partition, whole partition keys were deleted, or times to live are being
 // changed to count from another property.
-func (s *Source) Dead(most int) (rids []uint64, ok bool, err error) {
+func (s *DocumentSource) Dead(most int) (rids []uint64, ok bool, err error) {
 	lo, hi := s.Range.Min, s.Range.Max
 	inside := bytes.Compare(s.Span.Min, lo) <= 0 &&
 		(len(s.Span.Max) == 0 || len(hi) > 0 && bytes.Compare(s.Span.Max, hi) >= 0)
@@ -78,14 +78,15 @@ func (s *Source) Dead(most int) (rids []uint64, ok bool, err error) {
 
 // countDead counts the documents of the scope that have expired and are not purged yet; ok is false if
 // there are too many to check.
-func (s *Source) countDead() (dead int64, ok bool, err error) {
+func (s *DocumentSource) countDead() (dead int64, ok bool, err error) {
 	ok, err = s.eachDead(view.MaxGhosts, s.contains, func(uint64) { dead++ })
 	return dead, ok, err
 }
 
 // eachDead calls fn for each document of the range that has expired and is not purged yet, and for which in
 // returns true. ok is false if more than most documents would have to be checked.
-func (s *Source) eachDead(most int, in func(layout.ItemHeader, []byte) bool, fn func(rid uint64)) (ok bool,
+func (s *DocumentSource) eachDead(most int, in func(layout.ItemHeader, []byte) bool,
+	fn func(rid uint64)) (ok bool,
 	err error) {
 	inherit, due := s.State.Policy.Cutoffs(s.State.Now)
 	looked := 0
@@ -115,7 +116,7 @@ func (s *Source) eachDead(most int, in func(layout.ItemHeader, []byte) bool, fn 
 }
 
 // contains reports whether an item, given as its header and body, is in the scope.
-func (s *Source) contains(h layout.ItemHeader, body []byte) bool {
+func (s *DocumentSource) contains(h layout.ItemHeader, body []byte) bool {
 	return s.Span.Contains(h.EPK) && (s.Span.Prefix == nil || s.inPartition(h, body))
 }
 
@@ -123,7 +124,7 @@ func (s *Source) contains(h layout.ItemHeader, body []byte) bool {
 func isAnywhere(layout.ItemHeader, []byte) bool { return true }
 
 // isExpired reports whether the item with this rid has expired and in returns true for it.
-func (s *Source) isExpired(rid uint64, in func(layout.ItemHeader, []byte) bool) (bool, error) {
+func (s *DocumentSource) isExpired(rid uint64, in func(layout.ItemHeader, []byte) bool) (bool, error) {
 	if s.items == nil {
 		s.items = s.Reader.Scan(layout.ScopeFamily(s.Range.Scope, layout.FamilyItem), false)
 	}

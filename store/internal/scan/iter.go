@@ -15,12 +15,12 @@ import (
 // DocumentIterator iterates over the documents of a scope in one partition range: all of the range, or those
 // of one logical partition, found by its posting.
 type DocumentIterator struct {
-	s       *Source
+	s       *DocumentSource
 	items   engine.Iterator
 	posting query.PostingIterator // nil for a whole range
 	from    uint64                // the rid at which to begin reading the posting; 0: reading has begun
 	ahead   []uint64              // rids read from the posting whose documents are not fetched yet
-	row     Row
+	row     StoredDocument
 	err     error
 	skip    func(rid uint64) bool // see Skip; nil: never
 }
@@ -32,8 +32,8 @@ func (d *DocumentIterator) Expect(items int) {
 	}
 }
 
-// Row returns the current document. It is valid until the next call of Next.
-func (d *DocumentIterator) Row() *Row { return &d.row }
+// StoredDocument returns the current document. It is valid until the next call of Next.
+func (d *DocumentIterator) Row() *StoredDocument { return &d.row }
 
 // Skip sets a function that is called for each listed rid that has no live document in the scope of the scan:
 // the item is deleted, has expired, or belongs to another partition. If it returns false, the iteration ends.
@@ -133,7 +133,7 @@ func (d *DocumentIterator) Close() error {
 
 // Partition returns the documents of the scope's partition key in the order of their rids, or false if the
 // scope has no partition key.
-func (s *Source) Partition() (query.PostingIterator, bool) {
+func (s *DocumentSource) Partition() (query.PostingIterator, bool) {
 	if s.Span.Prefix == nil {
 		return nil, false
 	}
@@ -144,7 +144,7 @@ func (s *Source) Partition() (query.PostingIterator, bool) {
 // PartitionValues returns the values of the scope's partition key. It returns nil if the key is incomplete
 // or has an undefined component, since documents with an undefined component may have any array or object
 // there.
-func (s *Source) PartitionValues() []jsondoc.Value {
+func (s *DocumentSource) PartitionValues() []jsondoc.Value {
 	values := s.Span.Key.Values()
 	if len(values) < s.State.Keys.Def.Levels() ||
 		slices.ContainsFunc(values, func(v jsondoc.Value) bool { return v.Kind() == jsondoc.Undefined }) {
@@ -154,18 +154,18 @@ func (s *Source) PartitionValues() []jsondoc.Value {
 }
 
 // Postings returns the rids of the index entries whose keys begin with prefix.
-func (s *Source) Postings(prefix []byte) query.PostingIterator {
+func (s *DocumentSource) Postings(prefix []byte) query.PostingIterator {
 	return posting.New(s.Reader, layout.ScopePrefix(s.Range.Scope, prefix))
 }
 
 // Terms returns the index entries in [lo, hi), in descending order if reverse is set.
-func (s *Source) Terms(lo, hi []byte, reverse bool) query.IndexEntryIterator {
+func (s *DocumentSource) Terms(lo, hi []byte, reverse bool) query.IndexEntryIterator {
 	return posting.NewTerms(s.Reader, s.entryRange(lo, hi), reverse)
 }
 
 // entryRange returns the engine's key range for the index entries in [lo, hi). A nil hi is the end of the
 // index.
-func (s *Source) entryRange(lo, hi []byte) engine.Range {
+func (s *DocumentSource) entryRange(lo, hi []byte) engine.Range {
 	rg := engine.Range{Start: layout.ScopePrefix(s.Range.Scope, lo)}
 	if hi == nil {
 		rg.End = layout.ScopeFamily(s.Range.Scope, layout.FamilyComposite).End
@@ -176,7 +176,7 @@ func (s *Source) entryRange(lo, hi []byte) engine.Range {
 }
 
 // Value returns the value of the index entry with a key and a rid, or false if there is none.
-func (s *Source) Value(key []byte, rid uint64) ([]byte, bool, error) {
+func (s *DocumentSource) Value(key []byte, rid uint64) ([]byte, bool, error) {
 	if s.entries == nil {
 		rg := engine.Range{Start: layout.ScopeFamily(s.Range.Scope, layout.FamilyTerms).Start,
 			End: layout.ScopeFamily(s.Range.Scope, layout.FamilyComposite).End}

@@ -62,9 +62,9 @@ func tokenRangeOf(first, last *view.PartitionRange) *continuationKeyRange {
 	return token
 }
 
-// PageRangeSegment is the part of a read over several ranges that one page covers: it continues in Range
+// MultiRangeReadSegment is the part of a read over several ranges that one page covers: it continues in Range
 // after Token.
-type PageRangeSegment struct {
+type MultiRangeReadSegment struct {
 	over  []query.SourceKeyRange // the spans of the whole read, ascending
 	Range *view.PartitionRange
 	Token string
@@ -75,8 +75,8 @@ type PageRangeSegment struct {
 // the client's continuation token says to continue. over are the spans of partition keys to read; at least
 // one must overlap a range.
 func StageOf(state *view.ContainerState, over []query.SourceKeyRange,
-	continuation string) (PageRangeSegment, error) {
-	l := PageRangeSegment{over: over}
+	continuation string) (MultiRangeReadSegment, error) {
+	l := MultiRangeReadSegment{over: over}
 	if continuation == "" {
 		l.Range = firstOver(state, over, nil)
 		return l, nil
@@ -84,7 +84,7 @@ func StageOf(state *view.ContainerState, over []query.SourceKeyRange,
 	bad := fault.New(fault.CodeBadRequest, "Invalid Continuation Token")
 	tokens, ok := parseRangeTokens(continuation)
 	if !ok {
-		return PageRangeSegment{}, bad
+		return MultiRangeReadSegment{}, bad
 	}
 	var parts []*view.PartitionRange
 	at, _ := tokens[0].Range.bounds()
@@ -94,7 +94,7 @@ func StageOf(state *view.ContainerState, over []query.SourceKeyRange,
 		}
 	}
 	if len(parts) == 0 {
-		return PageRangeSegment{}, bad
+		return MultiRangeReadSegment{}, bad
 	}
 	l.Range, l.Token, l.rest = parts[0], tokens[0].Token, tokens[1:]
 	if n := len(parts); n > 1 {
@@ -152,7 +152,7 @@ func firstOver(state *view.ContainerState, over []query.SourceKeyRange,
 // is the continuation inside that range, or "" if the range has been read to its end; the result then begins
 // with the next range. start returns the token for the beginning of a range. At the end of all ranges
 // NextToken returns "".
-func (l PageRangeSegment) NextToken(state *view.ContainerState, token string,
+func (l MultiRangeReadSegment) NextToken(state *view.ContainerState, token string,
 	start func(*view.PartitionRange) (string, error)) (string, error) {
 	tokens := l.rest
 	switch {

@@ -14,7 +14,7 @@ import (
 // of paths of a document. Lacking merges the postings of the shapes without the path with the posting of
 // the documents whose shape has no record, which may have the path. It returns false if an error, kept in
 // s.err, ended it.
-func (s *Source) Lacking(path index.Path, from uint64, reverse bool) (query.PostingIterator, bool) {
+func (s *DocumentSource) Lacking(path index.Path, from uint64, reverse bool) (query.PostingIterator, bool) {
 	names, err := s.shapesWithout(path)
 	if err != nil {
 		s.err = err
@@ -29,7 +29,7 @@ func (s *Source) Lacking(path index.Path, from uint64, reverse bool) (query.Post
 
 // shapesWithout returns the names of the shapes (sets of document paths) that do not have a path. The last
 // name is index.Unlisted, the common name of all shapes that have no record.
-func (s *Source) shapesWithout(path index.Path) (names [][]byte, err error) {
+func (s *DocumentSource) shapesWithout(path index.Path) (names [][]byte, err error) {
 	prefix := layout.ScopePrefix(s.Range.Scope, index.ShapeRecordKey(nil))
 	it := s.Reader.Scan(engine.Prefix(prefix), false)
 	for it.Next() {

@@ -16,16 +16,16 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/work"
 )
 
-// Source gives a query the documents of one partition range that are in the query's scope.
-type Source struct {
+// DocumentSource gives a query the documents of one partition range that are in the query's scope.
+type DocumentSource struct {
 	State  *view.ContainerState // at the moment of the snapshot
 	Range  *view.PartitionRange
-	Span   *ResolvedScope
+	Span   *ResolvedPartitionScope
 	Reader engine.Reader
 	Watch  *work.ScanTimeLimiter // limits the reads through Reader
 
-	At   engine.ScopePosition // the range's position (LSN and mark) that the engine returned with the snapshot
-	Seen uint64               // the highest LSN returned from the range; 0: none
+	At   engine.LSNScopeStatus // the range's position (LSN and mark) that the engine returned with the snapshot
+	Seen uint64                // the highest LSN returned from the range; 0: none
 
 	Tallies *work.IndexEntryCountCache // counts of earlier queries; nil: no such cache
 	Before  uint64                     // the highest LSN known to be durable before the snapshot was opened
@@ -33,7 +33,7 @@ type Source struct {
 
 	items    engine.Iterator // iterator of Fetch; nil before the first call
 	entries  engine.Iterator // iterator of Value; nil before the first call
-	fetched  Row
+	fetched  StoredDocument
 	fetching bool   // Fetch has been called
 	key      []byte // scratch
 	scratch  []byte
@@ -43,26 +43,26 @@ type Source struct {
 }
 
 var (
-	_ query.DocumentSource              = (*Source)(nil)
-	_ query.DocumentCounter             = (*Source)(nil)
-	_ query.DocumentsWithoutPathLister  = (*Source)(nil)
-	_ query.EntryReader                 = (*Source)(nil)
-	_ query.ContainerWideDocumentFinder = (*Source)(nil)
-	_ query.DeadDocumentLister          = (*Source)(nil)
+	_ query.DocumentSource              = (*DocumentSource)(nil)
+	_ query.DocumentCounter             = (*DocumentSource)(nil)
+	_ query.DocumentsWithoutPathLister  = (*DocumentSource)(nil)
+	_ query.IndexEntryReader            = (*DocumentSource)(nil)
+	_ query.ContainerWideDocumentFinder = (*DocumentSource)(nil)
+	_ query.DeadDocumentLister          = (*DocumentSource)(nil)
 
-	_ query.StateVersionReporter = (*Source)(nil)
+	_ query.DocumentSetVersionReporter = (*DocumentSource)(nil)
 
-	_ query.ScopePartitionKeyReporter = (*Source)(nil)
+	_ query.ScopePartitionKeyReporter = (*DocumentSource)(nil)
 
-	_ query.Prefetcher = (*Source)(nil)
+	_ query.Prefetcher = (*DocumentSource)(nil)
 
-	_ query.EntryCounter = (*Source)(nil)
+	_ query.IndexEntryCounter = (*DocumentSource)(nil)
 
-	_ query.InsertEstimator = (*Source)(nil)
+	_ query.InsertCountEstimator = (*DocumentSource)(nil)
 )
 
 // Close closes the iterators of the source and returns the first error of the source.
-func (s *Source) Close() error {
+func (s *DocumentSource) Close() error {
 	for _, it := range []*engine.Iterator{&s.items, &s.entries} {
 		if *it == nil {
 			continue
@@ -77,55 +77,60 @@ func (s *Source) Close() error {
 
 // Index returns the indexer of the container's current policy: it computes which index entries a document
 // has.
-func (s *Source) Index() *index.Indexer { return s.State.Terms }
+func (s *DocumentSource) Index() *index.Indexer { return s.State.Terms }
 
 // Computed returns the container's computed properties.
-func (s *Source) Computed() []definition.ComputedProperty { return s.State.Spec.ComputedProperties }
+func (s *DocumentSource) Computed() []definition.ComputedProperty {
+	return s.State.Spec.ComputedProperties
+}
 
-// Row is a stored document, in the form in which a query reads it (query.Document).
-type Row struct {
+// StoredDocument is a stored document, in the form in which a query reads it (query.Document).
+type StoredDocument struct {
 	of   *view.ContainerIdentity
 	rid  uint64
 	head layout.ItemHeader
 	body []byte
 }
 
-// NewRow returns the row of an item.
-func NewRow(of *view.ContainerIdentity, rid uint64, head layout.ItemHeader, body []byte) *Row {
-	return &Row{of: of, rid: rid, head: head, body: body}
+// NewStoredDocument returns the row of an item.
+func NewStoredDocument(of *view.ContainerIdentity, rid uint64, head layout.ItemHeader,
+	body []byte) *StoredDocument {
+	return &StoredDocument{of: of, rid: rid, head: head, body: body}
 }
 
 // Borrow returns the row as an item that is valid until the next row is read.
-func (r *Row) Borrow(of value.ContainerStateProvider) value.Item {
+func (r *StoredDocument) Borrow(of value.ContainerStateProvider) value.Item {
 	return value.NewItem(of, r.rid, r.head, r.body, "")
 }
 
 // Item returns a copy of the row as an item that stays valid after the snapshot is closed.
-func (r *Row) Item(of value.ContainerStateProvider) value.Item {
+func (r *StoredDocument) Item(of value.ContainerStateProvider) value.Item {
 	return r.Borrow(of).Clone()
 }
 
 // RID returns the rid of the document.
-func (r *Row) RID() uint64 { return r.rid }
+func (r *StoredDocument) RID() uint64 { return r.rid }
 
 // Body returns the document as JSON without system properties.
-func (r *Row) Body() []byte { return r.body }
+func (r *StoredDocument) Body() []byte { return r.body }
 
 // TS returns _ts alone, for queries that use no other system property.
-func (r *Row) TS() int64 { return r.head.Life.TS }
+func (r *StoredDocument) TS() int64 { return r.head.Life.TS }
 
 // System returns the system properties.
-func (r *Row) System() jsondoc.SystemProperties {
+func (r *StoredDocument) System() jsondoc.SystemProperties {
 	return r.of.System(r.rid, &r.head)
 }
 
 // AppendTo appends the document with its system properties.
-func (r *Row) AppendTo(dst []byte) []byte { return r.of.AppendItem(dst, r.body, r.rid, &r.head) }
+func (r *StoredDocument) AppendTo(dst []byte) []byte {
+	return r.of.AppendItem(dst, r.body, r.rid, &r.head)
+}
 
 // Take fills a row with an item and returns true if the item is live and in the scope; otherwise it returns
 // false. The caller sets listed if it has found the item in the posting of the scope's partition key, so
 // that Take need not compare the key.
-func (s *Source) Take(r *Row, rid uint64, value []byte, listed bool) (bool, error) {
+func (s *DocumentSource) Take(r *StoredDocument, rid uint64, value []byte, listed bool) (bool, error) {
 	h, body, err := layout.DecodeItem(value)
 	if err != nil {
 		return false, err
@@ -146,7 +151,7 @@ func (s *Source) Take(r *Row, rid uint64, value []byte, listed bool) (bool, erro
 // inPartition reports whether an item's partition key equals the key of the scope or begins with it. It
 // compares the hashes first, because almost all items of other partitions have another hash, and then the
 // values.
-func (s *Source) inPartition(h layout.ItemHeader, body []byte) bool {
+func (s *DocumentSource) inPartition(h layout.ItemHeader, body []byte) bool {
 	if !bytes.HasPrefix(h.EPK, s.Span.EPK) {
 		return false
 	}
@@ -165,10 +170,10 @@ func (s *Source) inPartition(h layout.ItemHeader, body []byte) bool {
 const maxPrefetch = 128
 
 // ahead returns the engine's prefetching methods, or nil if the engine is local and does not need them.
-func (s *Source) ahead() engine.Prefetcher { return work.Far(s.Reader) }
+func (s *DocumentSource) ahead() engine.Prefetcher { return work.Far(s.Reader) }
 
 // Prefetches returns how many documents should be prefetched at a time; 0 if prefetching is useless.
-func (s *Source) Prefetches() int {
+func (s *DocumentSource) Prefetches() int {
 	if s.ahead() != nil {
 		return maxPrefetch
 	}
@@ -176,7 +181,7 @@ func (s *Source) Prefetches() int {
 }
 
 // Prefetch reads documents ahead of calls of Fetch.
-func (s *Source) Prefetch(rids []uint64) {
+func (s *DocumentSource) Prefetch(rids []uint64) {
 	if far := s.ahead(); far != nil {
 		keys := make([][]byte, len(rids))
 		for i, rid := range rids {
@@ -189,7 +194,7 @@ func (s *Source) Prefetch(rids []uint64) {
 // Fetch returns a document by its rid, or false if it is not live or not in the scope. The engine keeps
 // documents that are read often in its row cache. Of the others, the first is read by a single get, since a
 // query often fetches no other. For further documents Fetch uses an iterator, which is faster.
-func (s *Source) Fetch(rid uint64) (query.Document, bool, error) {
+func (s *DocumentSource) Fetch(rid uint64) (query.Document, bool, error) {
 	if s.ahead() != nil {
 		return s.get(&s.fetched, rid, false)
 	}
@@ -213,7 +218,7 @@ func (s *Source) Fetch(rid uint64) (query.Document, bool, error) {
 }
 
 // find reads the stored value under s.key: for the first document by a get, for others by an iterator.
-func (s *Source) find() (value []byte, ok bool, err error) {
+func (s *DocumentSource) find() (value []byte, ok bool, err error) {
 	if !s.fetching {
 		s.fetching = true
 		value, err = s.Reader.Get(s.key)
@@ -234,7 +239,7 @@ func (s *Source) find() (value []byte, ok bool, err error) {
 // get reads a document by a single get of the engine. If Prefetch has read the document already, or has
 // found that it does not exist, get uses that result. listed means that the rid comes from the index
 // entries of the partition key in the scope, so that the key need not be compared.
-func (s *Source) get(r *Row, rid uint64, listed bool) (query.Document, bool, error) {
+func (s *DocumentSource) get(r *StoredDocument, rid uint64, listed bool) (query.Document, bool, error) {
 	s.key = layout.AppendScopeKey(s.key[:0], s.Range.Scope, layout.FamilyItem, rid)
 	value, err := s.Reader.Get(s.key)
 	if errors.Is(err, engine.ErrNotFound) {
@@ -247,7 +252,8 @@ func (s *Source) get(r *Row, rid uint64, listed bool) (query.Document, bool, err
 	return r, ok, err
 }
 
-func (s *Source) fetch(items engine.Iterator, r *Row, rid uint64, listed bool) (query.Document, bool, error) {
+func (s *DocumentSource) fetch(items engine.Iterator, r *StoredDocument, rid uint64,
+	listed bool) (query.Document, bool, error) {
 	if s.ahead() != nil {
 		return s.get(r, rid, listed)
 	}
@@ -261,7 +267,7 @@ func (s *Source) fetch(items engine.Iterator, r *Row, rid uint64, listed bool) (
 
 // Find returns a document by its rid from any partition range of the container, even if it is not in the
 // scope. It returns false if there is no such document or it is not live.
-func (s *Source) Find(rid uint64) (query.Document, bool, error) {
+func (s *DocumentSource) Find(rid uint64) (query.Document, bool, error) {
 	for i := range s.State.Ranges {
 		v, err := s.Reader.Get(layout.AppendScopeKey(nil, s.State.Ranges[i].Scope, layout.FamilyItem, rid))
 		if errors.Is(err, engine.ErrNotFound) {
@@ -274,18 +280,18 @@ func (s *Source) Find(rid uint64) (query.Document, bool, error) {
 		if err != nil {
 			return nil, false, err
 		}
-		return NewRow(&s.State.Identity, rid, item.Head, item.Body), s.State.Live(&item), nil
+		return NewStoredDocument(&s.State.Identity, rid, item.Head, item.Body), s.State.Live(&item), nil
 	}
 	return nil, false, nil
 }
 
 // Scan returns an iterator over the documents whose rids are greater than after. Like all methods of a
 // Source it returns only documents in the scope, the part of the container that a query or list reads.
-func (s *Source) Scan(after uint64) query.DocumentIterator { return s.Documents(after) }
+func (s *DocumentSource) Scan(after uint64) query.DocumentIterator { return s.Documents(after) }
 
 // Documents returns an iterator over the documents of the scope whose rids are greater than after, like Scan.
 // It returns the concrete type *DocumentIterator, for the lists and feeds of the store.
-func (s *Source) Documents(after uint64) *DocumentIterator {
+func (s *DocumentSource) Documents(after uint64) *DocumentIterator {
 	d := &DocumentIterator{s: s}
 	if after == math.MaxUint64 {
 		return d

@@ -33,7 +33,7 @@ import (
 
 // tallyVersion returns the version of the snapshot, for which counts of index entries are cached; ok is false
 // if it has none.
-func (s *Source) tallyVersion() (v work.IndexEntryCountVersion, ok bool) {
+func (s *DocumentSource) tallyVersion() (v work.IndexEntryCountVersion, ok bool) {
 	if s.tallied == tallyUnknown {
 		s.tallied = tallyNone
 		v, ok, err := s.findTallyVersion()
@@ -46,8 +46,8 @@ func (s *Source) tallyVersion() (v work.IndexEntryCountVersion, ok bool) {
 	return s.version, s.tallied == tallyKnown
 }
 
-// entryCountVersionLookupState says what a Source knows about the version of its data under which it can
-// cache counts of index entries: not determined yet, none, or known.
+// entryCountVersionLookupState says what a DocumentSource knows about the version of its data under which it
+// can cache counts of index entries: not determined yet, none, or known.
 type entryCountVersionLookupState uint8
 
 const (
@@ -56,7 +56,7 @@ const (
 	tallyKnown
 )
 
-func (s *Source) findTallyVersion() (v work.IndexEntryCountVersion, ok bool, err error) {
+func (s *DocumentSource) findTallyVersion() (v work.IndexEntryCountVersion, ok bool, err error) {
 	if s.Tallies == nil || s.ahead() != nil || !s.Indexed || !s.At.Settled || s.Before != s.At.LSN ||
 		len(s.State.Tombstones) > 0 || !s.State.Lives.Settled() {
 		return v, false, nil
@@ -83,7 +83,7 @@ func (s *Source) findTallyVersion() (v work.IndexEntryCountVersion, ok bool, err
 
 // countKeys counts the keys of a key range of the index, or returns the cached number. It calls pass with
 // the number of keys after each step.
-func (s *Source) countKeys(rg engine.Range, pass func(n int) error) (n int64, err error) {
+func (s *DocumentSource) countKeys(rg engine.Range, pass func(n int) error) (n int64, err error) {
 	v, cached := s.tallyVersion()
 	if cached {
 		if n, ok := s.Tallies.Get(rg, v); ok {
@@ -112,12 +112,12 @@ const countStep = 256
 
 // CountEntries returns the number of index entries in [lo, hi). It calls pass repeatedly with the number of
 // entries counted since the last call; an error of pass ends the count.
-func (s *Source) CountEntries(lo, hi []byte, pass func(n int) error) (int64, error) {
+func (s *DocumentSource) CountEntries(lo, hi []byte, pass func(n int) error) (int64, error) {
 	return s.countKeys(s.entryRange(lo, hi), pass)
 }
 
 // KnownEntries returns the number of index entries in [lo, hi) if it is cached.
-func (s *Source) KnownEntries(lo, hi []byte) (n int64, ok bool) {
+func (s *DocumentSource) KnownEntries(lo, hi []byte) (n int64, ok bool) {
 	v, ok := s.tallyVersion()
 	if !ok {
 		return 0, false

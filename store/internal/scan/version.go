@@ -17,7 +17,7 @@ import (
 // items that are not purged yet are hashed one by one. A lease can revive or keep an item; it records its
 // second too. In the second of a lease there is no version, because another lease may follow in the same
 // second.
-func (s *Source) Version() (version string, ok bool, err error) {
+func (s *DocumentSource) Version() (version string, ok bool, err error) {
 	if !s.At.Settled || len(s.State.Tombstones) > 0 {
 		return "", false, nil
 	}

@@ -13,10 +13,10 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// Container has those properties of a container that never change, as the transactions on its items need
-// them: how keys are built, its identity, and its options. The properties that change are in a
+// ImmutableContainerProperties has those properties of a container that never change, as the transactions on
+// its items need them: how keys are built, its identity, and its options. The properties that change are in a
 // container.State.
-type Container struct {
+type ImmutableContainerProperties struct {
 	Keys     view.ItemKeyBuilder
 	Identity view.ContainerIdentity
 	Items    value.ContainerStateProvider // of the items in results
@@ -30,12 +30,13 @@ type Container struct {
 type StoreCallbacks interface {
 	// Note records that an event of kind k is stored with second t, so that the container's clock never goes
 	// behind it.
-	Note(k container.ClockSetBackLimitKind, t int64)
+	Note(k container.ClockLimitingEventKind, t int64)
 	// Refused is called for a document that is refused because of its ttl. token is the value of the ttl.
 	Refused(id string, body, token []byte)
 	// Evaluate fails with CodePreconditionFailed if a condition does not hold for an item. It returns the
 	// duration of the evaluation.
-	Evaluate(ctx context.Context, condition *query.PatchCondition, on *scan.Row, now int64) (time.Duration,
+	Evaluate(ctx context.Context, condition *query.PatchCondition, on *scan.StoredDocument,
+		now int64) (time.Duration,
 		error)
 	// Purge moves an expired item to the expiry sink, in a transaction of its own.
 	Purge(ctx context.Context, s *container.Partition, rid uint64) error
@@ -53,7 +54,7 @@ type BlockingExpiredItem struct {
 func (b *BlockingExpiredItem) Clear(ctx context.Context) error { return b.host.Purge(ctx, b.s, b.rid) }
 
 // Decode decodes the stored value of the item with this rid: its header and its body.
-func (c *Container) Decode(rid uint64, value []byte) (*StoredItem, error) {
+func (c *ImmutableContainerProperties) Decode(rid uint64, value []byte) (*StoredItem, error) {
 	item, err := c.Keys.Decode(rid, value)
 	if err != nil {
 		return nil, err
@@ -62,12 +63,12 @@ func (c *Container) Decode(rid uint64, value []byte) (*StoredItem, error) {
 }
 
 // Item returns a stored item in the form for responses.
-func (c *Container) Item(of *StoredItem) value.Item {
+func (c *ImmutableContainerProperties) Item(of *StoredItem) value.Item {
 	return value.NewItem(c.Items, of.RID, of.Head, of.Body, of.ID)
 }
 
 // QueryInfo returns the properties of the container, in a state, on which the plan of a query depends.
-func (c *Container) QueryInfo(st *container.State) query.ContainerInfo {
+func (c *ImmutableContainerProperties) QueryInfo(st *container.State) query.ContainerInfo {
 	info := query.ContainerInfo{
 		Index: st.Terms, PartitionPaths: c.Keys.Def.ParsedPaths(), Lenient: c.Lenient,
 		Geometry: st.Spec.Geospatial == definition.Geometry, Superset: c.Lenient,
@@ -95,7 +96,7 @@ type EncodedItemKey struct {
 }
 
 // Locate returns the location of an item. pk is its full partition key.
-func (c *Container) Locate(pk definition.PartitionKey, id string) EncodedItemKey {
+func (c *ImmutableContainerProperties) Locate(pk definition.PartitionKey, id string) EncodedItemKey {
 	buf := make([]byte, 0, 192+2*len(id))
 	buf = definition.AppendEPK(buf, &c.Keys.Def, pk)
 	e := len(buf)

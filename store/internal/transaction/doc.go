@@ -1,9 +1,9 @@
 // Package transaction has the transactions on the items of one partition range of a container.
 //
-// An operation on an item has two halves. Container.Prepare does everything that does not depend on stored
-// items, before any lock is taken: it parses and validates the document, hashes the partition key, and
-// creates the index entries. Tx.Apply does the rest inside a transaction. A single write, a batch, a patch
-// and a script all use these two, so that no rule is implemented twice.
+// An operation on an item has two halves. ImmutableContainerProperties.Prepare does everything that does not
+// depend on stored items, before any lock is taken: it parses and validates the document, hashes the
+// partition key, and creates the index entries. Tx.Apply does the rest inside a transaction. A single write,
+// a batch, a patch and a script all use these two, so that no rule is implemented twice.
 //
 // The functions put and del of a Tx are the only code that writes the keys of items (tx*.go). Requests and
 // the reaper both use them, so that an item, its feed entry, its deadline and its unique keys stay

@@ -52,10 +52,10 @@ import (
 // LockedContainerAndArchive is a container and its archive (the container to which its expired items are
 // moved), while the caller holds the locks of both.
 type LockedContainerAndArchive struct {
-	From    *Container
+	From    *ImmutableContainerProperties
 	Name    string // of the container
 	State   *container.State
-	To      *Container // the archive
+	To      *ImmutableContainerProperties // the archive
 	ToState *container.State
 }
 
@@ -71,7 +71,7 @@ func (b *LockedContainerAndArchive) Convert(r engine.Reader, ghost *StoredItem,
 	now int64) (*PreparedArchiveWrite, error) {
 	a := &PreparedArchiveWrite{PreparedOperation: PreparedOperation{Kind: value.OperationCreate}}
 	at, _ := b.State.Policy().ExpiresAt(b.State.Life(&ghost.DecodedItem))
-	from := value.ArchivingItem{DecodedItem: &ghost.DecodedItem, Identity: &b.From.Identity,
+	from := value.ItemBeingArchived{DecodedItem: &ghost.DecodedItem, Identity: &b.From.Identity,
 		Container: b.Name,
 		ExpiredAt: at}
 	for n := 0; ; n++ {

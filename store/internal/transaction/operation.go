@@ -17,7 +17,7 @@ import (
 // PreparedOperation is an operation that has passed every check which does not depend on stored data. It
 // belongs to one caller. A repeated transaction applies it again.
 type PreparedOperation struct {
-	Kind value.OperationKind
+	Kind value.ItemOperationKind
 	EncodedItemKey
 	options value.WriteOptions
 	given   StoredItem // the item to write, as Prepare has built it
@@ -37,7 +37,7 @@ func (p *PreparedOperation) PointAfter() []byte {
 }
 
 // Prepare checks an operation. pk is the partition key of operations that have none of their own.
-func (c *Container) Prepare(st *container.State, now int64, pk definition.PartitionKey,
+func (c *ImmutableContainerProperties) Prepare(st *container.State, now int64, pk definition.PartitionKey,
 	op value.ItemOperation) (*PreparedOperation, error) {
 	if !op.Partition.IsZero() {
 		pk = op.Partition
@@ -72,7 +72,7 @@ func (c *Container) Prepare(st *container.State, now int64, pk definition.Partit
 }
 
 // Address prepares an operation that names its item by id: it computes the item's location.
-func (c *Container) Address(st *container.State, pk definition.PartitionKey,
+func (c *ImmutableContainerProperties) Address(st *container.State, pk definition.PartitionKey,
 	op value.ItemOperation) (*PreparedOperation, error) {
 	pk, err := c.Keys.Def.FullKey(pk, op.ID)
 	if err != nil {
@@ -96,7 +96,7 @@ func (c *Container) Address(st *container.State, pk definition.PartitionKey,
 // another partition key. If the document is invalid, the error is kept for Tx.Apply, since the error for a
 // missing item takes precedence. If there is no valid partition key, the item cannot be looked up, and
 // replacement returns the error itself.
-func (c *Container) replacement(st *container.State, now int64, pk definition.PartitionKey,
+func (c *ImmutableContainerProperties) replacement(st *container.State, now int64, pk definition.PartitionKey,
 	op value.ItemOperation) (*PreparedOperation, error) {
 	if op.ID == "" {
 		return nil, ItemNotFound()
@@ -119,7 +119,7 @@ func (c *Container) replacement(st *container.State, now int64, pk definition.Pa
 }
 
 // Draft parses and checks a document that is to be written, and builds the item that will be stored.
-func (c *Container) Draft(st *container.State, now int64, given definition.PartitionKey,
+func (c *ImmutableContainerProperties) Draft(st *container.State, now int64, given definition.PartitionKey,
 	body []byte) (*PreparedOperation, error) {
 	parsed, err := jsondoc.Parse(body, jsondoc.Limits{})
 	if err != nil {

@@ -27,7 +27,8 @@ type PreparedPatch struct {
 	Again  bool // the condition was evaluated before the transaction, and can be evaluated there again
 }
 
-func (c *Container) preparePatch(st *container.State, pk definition.PartitionKey, p value.Patch) (
+func (c *ImmutableContainerProperties) preparePatch(st *container.State, pk definition.PartitionKey,
+	p value.Patch) (
 	*PreparedPatch, error) {
 	if p.Operations.Len() == 0 {
 		return nil, fault.New(fault.CodeBadRequest, "A patch must have at least one operation.")
@@ -54,7 +55,7 @@ var unpatchable = []jsondoc.Path{
 
 // checkPatched fails for an operation on a property that cannot be patched, on a part of such a property,
 // or on an object that contains one.
-func (c *Container) checkPatched(ops jsondoc.Patch) error {
+func (c *ImmutableContainerProperties) checkPatched(ops jsondoc.Patch) error {
 	for _, p := range c.Keys.Def.ParsedPaths() {
 		if n := ops.Touches(p); n > 0 {
 			return fault.New(fault.CodeBadRequest, fmt.Sprintf(
@@ -134,7 +135,7 @@ func (t *Tx) checkCondition(p *PreparedPatch, item *StoredItem) error {
 	ctx, cancel := context.WithTimeout(t.Ctx, maxHolding-t.judging)
 	defer cancel()
 	took, err := t.Container.Host.Evaluate(ctx, p.Only,
-		scan.NewRow(&t.Container.Identity, item.RID, item.Head, item.Body), t.Now)
+		scan.NewStoredDocument(&t.Container.Identity, item.RID, item.Head, item.Body), t.Now)
 	t.judging += took
 	if err != nil && ctx.Err() != nil && t.Ctx.Err() == nil {
 		return late

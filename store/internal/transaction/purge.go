@@ -29,7 +29,7 @@ func ItemKeys(s *container.Partition, batch []sweep.ExpiryCandidate) [][]byte {
 
 // Moved returns those items among the candidates that have expired by second now and have to be moved to
 // the expiry sink.
-func (c *Container) Moved(r engine.Reader, st *container.State, s *container.Partition,
+func (c *ImmutableContainerProperties) Moved(r engine.Reader, st *container.State, s *container.Partition,
 	batch []sweep.ExpiryCandidate, now int64) (items []*StoredItem, err error) {
 	for _, cand := range batch {
 		v, err := r.Get(layout.AppendScopeKey(nil, s.Scope, layout.FamilyItem, cand.RID))

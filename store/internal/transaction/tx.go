@@ -21,9 +21,9 @@ import (
 // store/internal/split.
 type Tx struct {
 	engine.Txn
-	fresher   engine.NewKeySetter // nil: the engine is local
-	Ctx       context.Context     // of the request; nil in background work
-	Container *Container
+	fresher   engine.LikelyAbsentKeySetter // nil: the engine is local
+	Ctx       context.Context              // of the request; nil in background work
+	Container *ImmutableContainerProperties
 	State     *container.State
 	Range     *container.Partition
 	Now       int64
@@ -66,19 +66,20 @@ type StoredItem struct {
 // Begin begins a transaction on the items of the partition range s of a container. txn is the engine's
 // transaction, st the current state of the container, and now the time of the container's clock in seconds
 // since 1970.
-func (t *Tx) Begin(txn engine.Txn, c *Container, st *container.State, s *container.Partition, now int64) {
+func (t *Tx) Begin(txn engine.Txn, c *ImmutableContainerProperties, st *container.State,
+	s *container.Partition, now int64) {
 	*t = Tx{Txn: txn, Container: c, State: st, Range: s, Now: now, keeps: st.Retention() > 0,
 		wipe: s.Shapes.Wipe(), feed: t.feed[:0], history: t.history[:0], changed: t.changed[:0],
 		shapes: t.shapes[:0], listed: t.listed[:0], mem: t.mem, value: t.value,
 		noted: s.Noted.Load()}
 	t.mem.Reset()
-	t.fresher, _ = txn.(engine.NewKeySetter)
+	t.fresher, _ = txn.(engine.LikelyAbsentKeySetter)
 	t.Written = t.one[:0]
 	t.dues = earliestWrittenExpiryTimes{view.Never, view.Never}
 }
 
 // set sets a key. fresh means that the key is not stored yet, because it contains a new rid or a new
-// sequence: see engine.NewKeySetter.
+// sequence: see engine.LikelyAbsentKeySetter.
 func (t *Tx) set(fresh bool, key, value []byte) {
 	if fresh && t.fresher != nil {
 		t.fresher.SetFresh(key, value)

@@ -24,7 +24,7 @@ type crashingEngine struct {
 
 func (e *crashingEngine) Update(ctx context.Context, scopes [][]byte, fn func(engine.Txn) error,
 	ahead ...[]byte) (
-	[]engine.ScopePosition, error) {
+	[]engine.LSNScopeStatus, error) {
 	if e.left--; e.left < 0 {
 		return nil, errCut
 	}
@@ -67,7 +67,7 @@ func TestPlaceSequences(t *testing.T) {
 			}
 			txn.Set(layout.ConfirmedKey(cid, "hook"), []byte("0:7"))
 			return host.SetRecord(txn, layout.ContainerKey(1, string(rune('a'+cid&7))), record.Container{CID: cid,
-				Spec: spec.AppendJSON(nil), Ranges: []record.Range{{Number: 0}, {ID: 1, Number: 1}}})
+				Spec: spec.AppendJSON(nil), Ranges: []record.PartitionRange{{Number: 0}, {ID: 1, Number: 1}}})
 		})
 	}
 	runs := 0

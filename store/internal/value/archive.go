@@ -38,8 +38,8 @@ func ArchiveID(ghost *view.DecodedItem, n int) string {
 	return ghost.ID[:end] + suffix
 }
 
-// ArchivingItem is an expired item that is being moved to an archive container, with its origin.
-type ArchivingItem struct {
+// ItemBeingArchived is an expired item that is being moved to an archive container, with its origin.
+type ItemBeingArchived struct {
 	*view.DecodedItem
 	Identity  *view.ContainerIdentity // of the container in which it has expired
 	Container string                  // id of the container in which it has expired
@@ -48,7 +48,7 @@ type ArchivingItem struct {
 
 // ArchiveBody returns the archive document of an expired item. If wrapped is true, the whole original
 // document becomes one property.
-func ArchiveBody(from ArchivingItem, id string, wrapped bool) []byte {
+func ArchiveBody(from ItemBeingArchived, id string, wrapped bool) []byte {
 	ghost := from.DecodedItem
 	b := make([]byte, 0, len(ghost.Body)+len(id)+1024)
 	b = jsondoc.AppendString(append(b, `{"id":`...), id)

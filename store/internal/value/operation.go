@@ -7,12 +7,12 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/classify"
 )
 
-// OperationKind is the kind of an Operation.
-type OperationKind uint8
+// ItemOperationKind is the kind of an Operation.
+type ItemOperationKind uint8
 
 // The kinds of operations on items.
 const (
-	OperationCreate OperationKind = iota
+	OperationCreate ItemOperationKind = iota
 	OperationUpsert
 	OperationRead
 	OperationReplace
@@ -23,7 +23,7 @@ const (
 var operationNames = [...]string{"create", "upsert", "read", "replace", "delete", "patch"}
 
 // String names the kind in lower case.
-func (k OperationKind) String() string {
+func (k ItemOperationKind) String() string {
 	if int(k) < len(operationNames) {
 		return operationNames[k]
 	}
@@ -32,7 +32,7 @@ func (k OperationKind) String() string {
 
 // ItemOperation is one operation of a batch on one item: a create, upsert, read, replace, delete or patch.
 type ItemOperation struct {
-	Kind      OperationKind
+	Kind      ItemOperationKind
 	ID        string                  // of Read, Replace, Delete and Patch
 	Partition definition.PartitionKey // zero: the partition key of the batch
 	Body      []byte                  // of Create, Upsert and Replace

@@ -11,7 +11,7 @@ type QueryRequest struct {
 	Cross CrossPartitionMode
 	// Resume is the row at which a query with ORDER BY begins; nil: at its first row. A Continuation
 	// takes precedence.
-	Resume *ResumePosition
+	Resume *OrderedQueryResumePosition
 	// Continued means, for QueryPlan, that the client will request more than one page.
 	Continued bool
 	// Explain requests the plan, with the work and the time of each part.
@@ -21,13 +21,13 @@ type QueryRequest struct {
 // QueryParameter is a named value of a query, its name with the '@'.
 type QueryParameter = query.Parameter
 
-// OrderValue is the value by which a row of a query with ORDER BY is sorted.
-type OrderValue = query.OrderValue
+// OrderByValue is the value by which a row of a query with ORDER BY is sorted.
+type OrderByValue = query.OrderByValue
 
-// ResumePosition is a position among the rows of a query with ORDER BY. A client that merges partition ranges
-// uses it to continue in the ranges for which it has no continuation.
-type ResumePosition struct {
-	Values []OrderValue // the sort values of the last returned row, one for each key of ORDER BY
+// OrderedQueryResumePosition is a position among the rows of a query with ORDER BY. A client that merges
+// partition ranges uses it to continue in the ranges for which it has no continuation.
+type OrderedQueryResumePosition struct {
+	Values []OrderByValue // the sort values of the last returned row, one for each key of ORDER BY
 	// RID is the _rid of the item of the last returned row. Rows with equal sort values are in the order of
 	// their RIDs. If RID is empty, the position is before all rows with the sort values in Values, or after
 	// them if Exclude is set.

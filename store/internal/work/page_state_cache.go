@@ -9,11 +9,11 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// PageStateCache caches the states that pages of queries keep for their next pages: the rows that a DISTINCT
-// has already returned, and rows that are computed but not returned yet. It drops the oldest state first,
-// and every state after maxStateAge; the next page then computes the rows again. It is safe for concurrent
-// use.
-type PageStateCache struct {
+// QueryPageStateCache caches the states that pages of queries keep for their next pages: the rows that a
+// DISTINCT has already returned, and rows that are computed but not returned yet. It drops the oldest state
+// first, and every state after maxStateAge; the next page then computes the rows again. It is safe for
+// concurrent use.
+type QueryPageStateCache struct {
 	wall ttl.Clock
 	mu   sync.Mutex
 	done bool              // closed: nothing is kept any more
@@ -32,7 +32,7 @@ type cachedPageState struct {
 	since  time.Time // in real time
 }
 
-// The limits of a PageStateCache, for the states of all queries together: bytes, number, and age.
+// The limits of a QueryPageStateCache, for the states of all queries together: bytes, number, and age.
 const (
 	maxStateSize = 32 << 20
 	maxStates    = 64
@@ -43,13 +43,13 @@ const (
 
 // NewPageStates returns a cache for the states that queries keep between two pages. The states take at most
 // an eighth of the memory budget m. wall is the clock that determines their age.
-func NewPageStates(m *MemoryBudget, wall ttl.Clock) *PageStateCache {
-	return &PageStateCache{most: int(min(maxStateSize, m.Size()/8)), wall: wall}
+func NewPageStates(m *MemoryBudget, wall ttl.Clock) *QueryPageStateCache {
+	return &QueryPageStateCache{most: int(min(maxStateSize, m.Size()/8)), wall: wall}
 }
 
 // watch sets the timer that drops the oldest of the states that pages have kept for their next pages when it
 // reaches maxStateAge. The caller holds mu.
-func (p *PageStateCache) watch() {
+func (p *QueryPageStateCache) watch() {
 	if p.stop != nil || p.done || len(p.kept) == 0 {
 		return
 	}
@@ -58,7 +58,7 @@ func (p *PageStateCache) watch() {
 }
 
 // forgetOld drops the states that are older than maxStateAge.
-func (p *PageStateCache) forgetOld() {
+func (p *QueryPageStateCache) forgetOld() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.stop = nil
@@ -70,7 +70,7 @@ func (p *PageStateCache) forgetOld() {
 
 // Take removes and returns the state for the page that begins at a cursor (the position in the query's
 // continuation token), or nil if there is none.
-func (p *PageStateCache) Take(cursor string) *query.StateBetweenPages {
+func (p *QueryPageStateCache) Take(cursor string) *query.StateBetweenPages {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	i := slices.IndexFunc(p.kept, func(p cachedPageState) bool { return p.cursor == cursor })
@@ -84,14 +84,14 @@ func (p *PageStateCache) Take(cursor string) *query.StateBetweenPages {
 
 // Has reports whether a state is cached for the page that begins at a cursor (the position in the query's
 // continuation token).
-func (p *PageStateCache) Has(cursor string) bool {
+func (p *QueryPageStateCache) Has(cursor string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.ContainsFunc(p.kept, func(p cachedPageState) bool { return p.cursor == cursor })
 }
 
 // Close drops all states and keeps no new ones.
-func (p *PageStateCache) Close() {
+func (p *QueryPageStateCache) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.stop != nil {
@@ -105,7 +105,7 @@ func (p *PageStateCache) Close() {
 
 // Keep stores the state for the page that begins at a cursor (the position in the query's continuation
 // token).
-func (p *PageStateCache) Keep(cursor string, rows *query.StateBetweenPages) {
+func (p *QueryPageStateCache) Keep(cursor string, rows *query.StateBetweenPages) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if i := slices.IndexFunc(p.kept, func(p cachedPageState) bool { return p.cursor == cursor }); i >= 0 {
@@ -119,12 +119,12 @@ func (p *PageStateCache) Keep(cursor string, rows *query.StateBetweenPages) {
 	p.watch()
 }
 
-func (p *PageStateCache) forget(i int) {
+func (p *QueryPageStateCache) forget(i int) {
 	p.kept[i].rows.Close()
 	p.remove(i)
 }
 
-func (p *PageStateCache) remove(i int) {
+func (p *QueryPageStateCache) remove(i int) {
 	p.size -= p.kept[i].size
 	p.kept = slices.Delete(p.kept, i, i+1)
 }

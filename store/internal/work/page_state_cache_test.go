@@ -8,7 +8,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TestPageStateAge checks that a PageStateCache drops a state when it is older than maxStateAge, and not
+// TestPageStateAge checks that a QueryPageStateCache drops a state when it is older than maxStateAge, and not
 // before.
 func TestPageStateAge(t *testing.T) {
 	wall := ttl.NewManual(time.Unix(1_000_000, 0))
@@ -28,7 +28,7 @@ func TestPageStateAge(t *testing.T) {
 }
 
 // awaitGone waits until the cache has no state for a cursor, and fails the test after 20 seconds.
-func awaitGone(t *testing.T, g *PageStateCache, cursor string) {
+func awaitGone(t *testing.T, g *QueryPageStateCache, cursor string) {
 	t.Helper()
 	end := ttl.SystemClock{}.Now().Add(20 * time.Second)
 	for g.Has(cursor) {

@@ -116,7 +116,7 @@ func Far(r engine.Reader) engine.Prefetcher {
 
 // Scan returns an iterator over the keys of rg whose steps the ScanTimeLimiter counts and limits.
 func (r ScanTimeLimitedReader) Scan(rg engine.Range, reverse bool) engine.Iterator {
-	return &limitedIterator{r.Reader.Scan(rg, reverse), r.watch}
+	return &timeLimitedIterator{r.Reader.Scan(rg, reverse), r.watch}
 }
 
 // Cached returns a value from the row cache of the engine, and counts its bytes: see engine.RowCacher.
@@ -147,38 +147,38 @@ func (r ScanTimeLimitedReader) GetMany(keys [][]byte) ([][]byte, error) {
 	return values, err
 }
 
-// limitedIterator is an iterator whose steps a ScanTimeLimiter counts and limits.
-type limitedIterator struct {
+// timeLimitedIterator is an iterator whose steps a ScanTimeLimiter counts and limits.
+type timeLimitedIterator struct {
 	engine.Iterator
 	watch *ScanTimeLimiter
 }
 
 // Next moves to the next key. It returns false if there is none, or if the ScanTimeLimiter has ended the
 // scan.
-func (it *limitedIterator) Next() bool { return it.watch.step() && it.Iterator.Next() }
+func (it *timeLimitedIterator) Next() bool { return it.watch.step() && it.Iterator.Next() }
 
 // SeekGE moves to the first key at or after key. It returns false if there is none, or if the time limit or
 // the context has ended the scan.
-func (it *limitedIterator) SeekGE(key []byte) bool {
+func (it *timeLimitedIterator) SeekGE(key []byte) bool {
 	return it.watch.step() && it.Iterator.SeekGE(key)
 }
 
 // Value returns the value of the current key, and counts its bytes.
-func (it *limitedIterator) Value() []byte {
+func (it *timeLimitedIterator) Value() []byte {
 	v := it.Iterator.Value()
 	it.watch.count(v)
 	return v
 }
 
 // Expect sets the number of keys that will probably be read: see engine.ReadAheadIterator.
-func (it *limitedIterator) Expect(keys int) { engine.Expect(it.Iterator, keys) }
+func (it *timeLimitedIterator) Expect(keys int) { engine.Expect(it.Iterator, keys) }
 
 // remoteSkip is the number of keys that an iterator of a remote engine skips between two checks of the
 // context and the time. Each skip is a round trip.
 const remoteSkip = 1 << 16
 
 // Skip moves past up to most keys and returns their number: see engine.KeySkipper.
-func (it *limitedIterator) Skip(most int) (n int) {
+func (it *timeLimitedIterator) Skip(most int) (n int) {
 	between := watchEvery
 	if _, remote := it.Iterator.(engine.ReadAheadIterator); remote {
 		between = remoteSkip
@@ -198,7 +198,7 @@ func (it *limitedIterator) Skip(most int) (n int) {
 
 // Close releases the iterator and returns its first error, or that of the ScanTimeLimiter, for example when
 // the time limit has passed.
-func (it *limitedIterator) Close() error {
+func (it *timeLimitedIterator) Close() error {
 	err := it.Iterator.Close()
 	if err == nil {
 		err = it.watch.err
