@@ -146,7 +146,8 @@ var examples = []commandExample{
 	},
 	{
 		"snapshot restore",
-		"The clock is not changed, unless the snapshot has data that are later than it.",
+		"Virtual clocks are restored, too: all of them with the whole store, and a database's own clock " +
+			"with the\ndatabase. A restore of one container changes no clock.",
 		[]string{"mayfly snapshot restore clean", "mayfly snapshot restore clean --db shop"},
 	},
 	{"snapshot fork", "", []string{"mayfly snapshot fork clean --db shop --as shop-copy"}},

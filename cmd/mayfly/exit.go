@@ -58,7 +58,8 @@ func (e *listenError) Error() string {
 		if e.mayfly {
 			by = "a Mayfly server is running on " + e.address + " already"
 		}
-		return "port in use: " + by + " (choose another with --port, 0 for any free one)"
+		return "port in use: " + by + " (choose another with --port, or with that port's own flag; " +
+			"0 for any free one)"
 	}
 	return "cannot listen on " + e.address + ": " + e.err.Error()
 }

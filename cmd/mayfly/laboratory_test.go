@@ -38,7 +38,7 @@ func TestLaboratoryCommands(t *testing.T) {
 			"2  will not expire any more\n", "-> never\n"}},
 		"dry run, never": {"dry-run", []string{"never"}, []string{"default 1m -> never",
 			"1  will not expire any more\n"}},
-		"lint": {"lint", nil, []string{`ttl-milliseconds: 1 writes, the last of "b" with ttl ` +
+		"lint": {"lint", nil, []string{`ttl-milliseconds: 1 write, the last of "b" with ttl ` +
 			`86400000: The time to live is in seconds`}},
 		"quiet": {"wait", []string{"quiet"}, []string{"quiet\n"}},
 		"in the feed": {"wait", []string{"feed", "a", "--partition-key", key},

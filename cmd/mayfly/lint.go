@@ -44,8 +44,12 @@ func printLint(out io.Writer, answer laboratory.TTLLintReport) error {
 		fmt.Fprintf(out, "%s: the container's default: %s\n", f.Rule, f.Explain)
 	}
 	for _, f := range answer.Items {
-		fmt.Fprintf(out, "%s: %d writes, the last of %q with ttl %d: %s\n", f.Rule, f.Count, f.Last.ID,
-			f.Last.TTL, f.Explain)
+		own := ""
+		if f.Last.TTL != 0 {
+			own = fmt.Sprintf(" with ttl %d", f.Last.TTL)
+		}
+		fmt.Fprintf(out, "%s: %s, the last of %q%s: %s\n", f.Rule, cli.Plural(int64(f.Count), "write", "writes"),
+			f.Last.ID, own, f.Explain)
 	}
 	return nil
 }

@@ -27,11 +27,10 @@ func splitCommand() *cobra.Command {
 		Short: "Split a partition key range of a container",
 		Args:  cobra.ExactArgs(1),
 		Long: "Split a partition key range of a container, and print the two new ranges.\n\n" +
-			"Without --at, each half gets half of the documents, as far as partition keys allow. " +
-			"Requests for the\n" +
-			"container wait until the split is done. Clients that address the old range get 410, read " +
-			"the ranges\n" +
-			"again and continue.",
+			"Without --at, each half gets half of the documents, as far as partition keys allow; an empty " +
+			"range is\n" +
+			"split in the middle. Requests continue during the split. Afterwards clients that address the " +
+			"old range\nget 410, read the ranges again and continue.",
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false

@@ -357,6 +357,8 @@ func TestFilesInWrongFolder(t *testing.T) {
 			"db/c/container.yml: there is a container.json, too"},
 		"stray": {fstest.MapFS{"db/c/container.yml": container, "db/a.json": value},
 			"db/a.json: the folder of a database must contain only"},
+		"nested": {fstest.MapFS{"db/c/container.yml": container, "db/c/procedures/old/a.ndjson": value},
+			"db/c/procedures/old/a.ndjson: documents must be directly in the folder of the container"},
 	} {
 		s, err := OpenFS(c.files, ".")
 		if c.want == "" {

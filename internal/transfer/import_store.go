@@ -145,8 +145,8 @@ func forgetParts(parts []documentsInFile) error {
 type seedDiffError struct{ refusal *cli.ResponseError }
 
 func (d *seedDiffError) Error() string {
-	return "nothing was imported: the server has some of it another way, which --replace changes, " +
-		"documents too"
+	return "nothing was imported: definitions in the server differ from the seed; --replace replaces " +
+		"definitions and documents by those of the seed"
 }
 
 func (d *seedDiffError) Unwrap() error { return d.refusal }
