@@ -48,7 +48,8 @@ func printLint(out io.Writer, answer laboratory.TTLLintReport) error {
 		if f.Last.TTL != 0 {
 			own = fmt.Sprintf(" with ttl %d", f.Last.TTL)
 		}
-		fmt.Fprintf(out, "%s: %s, the last of %q%s: %s\n", f.Rule, cli.Plural(int64(f.Count), "write", "writes"),
+		fmt.Fprintf(out, "%s: %s, the last of %q%s: %s\n", f.Rule,
+			cli.Plural(int64(f.Count), "write", "writes"),
 			f.Last.ID, own, f.Explain)
 	}
 	return nil

@@ -19,7 +19,8 @@ func resetCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		Long: "Return a server to the state after its start: documents, queues and clocks.\n\n" +
 			"The command restores the snapshot 'seeded', which a start with --seed or --servicebus-config\n" +
-			"takes; `mayfly snapshot create seeded` replaces it. Faults on demand are removed.",
+			"takes; `mayfly snapshot create seeded` replaces it. Faults on demand are removed, and a\n" +
+			"reaper that is paused is resumed.",
 	}
 	cmd.Flags().SortFlags = false
 	c.RegisterServer(cmd.Flags())

@@ -27,6 +27,7 @@ func TestReset(t *testing.T) {
 			b.must(t, 201, "POST", "/dbs", `{"id":"more"}`)
 			b.must(t, 200, "PUT", "/_mayfly/clock", `{"advance":"24h"}`)
 			b.must(t, 201, "POST", "/_mayfly/faults", `{"fault":"429","operations":["createItem"],"count":9}`)
+			b.must(t, 200, "PUT", "/_mayfly/reaper", `{"paused":true}`)
 			code, out, errs := mayfly(t, "reset", "--url", "http://"+b.host)
 			if code != 0 || out != "databases: db\n" {
 				t.Fatalf("%v: reset: %d %s%s", where, code, out, errs)
@@ -34,6 +35,10 @@ func TestReset(t *testing.T) {
 			_, after := b.do(t, "GET", "/_mayfly/clock", "")
 			if clockNow(t, after).Sub(clockNow(t, before)) > time.Hour {
 				t.Errorf("%v: the clock is %s, it was %s", where, after, before)
+			}
+			if _, reaper := b.do(t, "GET", "/_mayfly/reaper", ""); !strings.Contains(reaper,
+				`"paused":false`) {
+				t.Errorf("%v: the reaper is still paused: %s", where, reaper)
 			}
 		}
 		b.must(t, 201, "POST", docs, `{"id":"b","pk":"p"}`)

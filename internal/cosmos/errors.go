@@ -109,7 +109,11 @@ func Classify(err error) (w Error, internal bool) {
 		return w, false
 	}
 	var failed *fault.Error
-	if errors.As(err, &failed) {
+	ended := errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+	if !errors.As(err, &failed) && ended { // the request has ended while it was not in the store
+		failed = &fault.Error{Code: fault.CodeCanceled, Message: "The request was cancelled.", Err: err}
+	}
+	if failed != nil {
 		for _, s := range statuses {
 			if s.code != failed.Code {
 				continue
@@ -158,8 +162,6 @@ func queryError(err error) error {
 		failed.Message = "Invalid Continuation Token"
 	case errors.As(err, &late):
 		failed.Code = fault.CodeCanceled
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		failed.Code, failed.Message = fault.CodeCanceled, "The request was cancelled."
 	default:
 		return err
 	}

@@ -1,6 +1,7 @@
 package cosmos
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,7 +21,8 @@ func TestErrorBodyIsAlwaysJSON(t *testing.T) {
 }
 
 // TestClassify checks that every error code of the store has an error status other than 500, that any
-// other error becomes a 500 without its text, and that long messages are truncated.
+// other error becomes a 500 without its text, that the end of a request is no such error, and that long
+// messages are truncated.
 func TestClassify(t *testing.T) {
 	for code := fault.CodeBadRequest; code <= fault.CodeFailedDependency; code++ {
 		w, internal := Classify(fmt.Errorf("wrapped: %w", &fault.Error{Code: code, Message: "why"}))
@@ -32,6 +34,11 @@ func TestClassify(t *testing.T) {
 		w, internal := Classify(err)
 		if !internal || w.Status != StatusInternalError || strings.Contains(w.Message+w.Detail, "secret") {
 			t.Errorf("%v: %d %q %q, a defect: %t", err, w.Status, w.Message, w.Detail, internal)
+		}
+	}
+	for _, err := range []error{context.Canceled, fmt.Errorf("wrapped: %w", context.DeadlineExceeded)} {
+		if w, internal := Classify(err); internal || w.Status != StatusRequestTimeout {
+			t.Errorf("%v: status %d, a defect: %t", err, w.Status, internal)
 		}
 	}
 	long := strings.Repeat("é", MaxExcerpt)

@@ -15,8 +15,9 @@ const unseededText = "There is no snapshot '" + SeededSnapshot +
 	"' to restore: a start with a seed creates " +
 	"it, and so does `mayfly snapshot create " + SeededSnapshot + "` (POST /_mayfly/snapshots)."
 
-// reset restores the snapshot SeededSnapshot: data, entities, messages and virtual clocks. Fault injection
-// rules are removed only after the restore has succeeded, so that a failed reset changes nothing.
+// reset restores the snapshot SeededSnapshot: data, entities, messages and virtual clocks. It also removes
+// the fault injection rules and ends a pause of the reaper, but only after the restore has succeeded, so that
+// a failed reset changes nothing.
 func (l *Laboratory) reset(ctx context.Context, _ *route.NoBody) (RestoreSnapshotResult, error) {
 	err := l.db.Restore(ctx, SeededSnapshot)
 	if fault.ErrorCode(err) == fault.CodeNotFound {
@@ -26,5 +27,5 @@ func (l *Laboratory) reset(ctx context.Context, _ *route.NoBody) (RestoreSnapsho
 		return RestoreSnapshotResult{}, err
 	}
 	l.opt.Faults.Clear()
-	return l.restored(), nil
+	return l.restored(), l.db.PauseReaper(ctx, false)
 }

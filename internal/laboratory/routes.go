@@ -90,7 +90,7 @@ func ofData() routeTable {
 		on(post, snapshot+"/fork", "Create a new database as a copy of one in a snapshot",
 			(*Laboratory).forkSnapshot).Answering(201).Failing(409),
 		on(post, root+"/reset",
-			"Restore the snapshot 'seeded', with its clocks, and delete all faults on demand",
+			"Restore the snapshot 'seeded', with its clocks, delete all faults on demand, and resume the reaper",
 			(*Laboratory).reset).Failing(404),
 		on(post, root+"/explain", "Run one page of a query, and explain its plan, cost and use of indexes",
 			(*Laboratory).explainQuery).Failing(404),
