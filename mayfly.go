@@ -129,8 +129,8 @@ func (db *DB) Store() *store.DB { return db.db }
 func (db *DB) Now() time.Time { return db.db.Now() }
 
 // Snapshot saves the current state of the whole store under a name of 1 to 64 lower-case letters, digits,
-// '-', '_' and '.'. It takes milliseconds, even for a large store. It returns ErrConflict if a snapshot with
-// this name exists.
+// '-', '_' and '.', the first of them a letter or a digit. It takes milliseconds, even for a large store. It
+// returns ErrConflict if a snapshot with this name exists.
 func (db *DB) Snapshot(ctx context.Context, name string) error {
 	_, err := db.db.Snapshot(ctx, name)
 	return err

@@ -16,7 +16,7 @@ import (
 
 // Message is a message to send.
 type Message struct {
-	ID            string // see DropDuplicates; if empty, the message has no id
+	ID            string // see DropDuplicates; if empty, the message gets a random one
 	Body          []byte
 	ContentType   string
 	Subject       string

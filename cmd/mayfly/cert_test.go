@@ -68,6 +68,7 @@ func TestCertTrust(t *testing.T) {
 		{"", 0, "\nwindows "},
 		{"javascript --file x.pem", 0, "first       mayfly cert export --to x.pem\n" +
 			"javascript  NODE_EXTRA_CA_CERTS=x.pem\n"},
+		{"python --file x.pem", 0, "\npython      REQUESTS_CA_BUNDLE=x.pem, for azure.cosmos.aio SSL_CERT_FILE=x.pem; "},
 		{"--json curl", 0, `"how": "curl --cacert mayfly.pem"`},
 		{"cobol", exitUsage, ""},
 	} {

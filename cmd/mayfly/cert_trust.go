@@ -23,7 +23,7 @@ func trustHints() []trustInstruction {
 	return []trustInstruction{
 		{"go", "SSL_CERT_FILE={} on Linux; elsewhere the system's store"},
 		{"javascript", "NODE_EXTRA_CA_CERTS={}"},
-		{"python", `CosmosClient(url, key, connection_verify="{}"); for localhost it asks for none`},
+		{"python", "REQUESTS_CA_BUNDLE={}, for azure.cosmos.aio SSL_CERT_FILE={}; not needed for localhost"},
 		{"java", "keytool -importcert -noprompt -alias mayfly -file {} -keystore mayfly.p12 " +
 			"-storepass changeit, then -Djavax.net.ssl.trustStore=mayfly.p12 " +
 			"-Djavax.net.ssl.trustStorePassword=changeit"},

@@ -28,7 +28,8 @@ func TestMigrateFolder(t *testing.T) {
 		t.Fatalf("exit code %d: %s", code, s.stderr)
 	}
 	for _, args := range [][]string{{"serve", "--port", "0", "--data", a}, {"check", a}} {
-		if code, _, errs := mayfly(t, args...); code != exitData || !strings.Contains(errs, "--reopen") {
+		if code, _, errs := mayfly(t, args...); code != exitData || !strings.Contains(errs, "--reopen") ||
+			!strings.Contains(errs, "--data") {
 			t.Errorf("%v of a store that has moved: exit code %d, %s", args, code, errs)
 		}
 	}

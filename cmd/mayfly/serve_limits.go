@@ -45,7 +45,7 @@ func (l *limitFlags) register(flags *pflag.FlagSet) {
 	l.memoryInFlight = store.DefaultMemory
 	flags.Var(&l.memoryInFlight, "memory-in-flight",
 		"memory for the requests, messages, responses and sorted or grouped rows of all clients; "+
-			"one client may use a tenth; at most a quarter of GOMEMLIMIT")
+			"one request may use a tenth; at most a quarter of GOMEMLIMIT")
 	l.requests = defaultRequests
 	flags.Var(&l.requests, "requests-memory",
 		"memory for the log of the latest requests, which mayfly requests shows; 0 keeps none")

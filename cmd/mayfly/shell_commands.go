@@ -96,8 +96,9 @@ func (s *shellSession) dispatch(ctx context.Context, text string) error {
 		if err != nil {
 			return err
 		}
-		if !w.whole && len(args) < len(strings.Fields(w.args)) && !strings.HasPrefix(w.args, "[") &&
-			len(args) == 0 || w.whole && rest == "" && !strings.HasPrefix(w.args, "[") {
+		most := len(strings.Fields(w.args))
+		missing := rest == "" && most > 0 && !strings.HasPrefix(w.args, "[")
+		if missing || !w.whole && len(args) > most {
 			return cli.Misuse(fmt.Sprintf(`it is called as \%s %s`, w.name, w.args))
 		}
 		return w.run(s, ctx, args)

@@ -131,7 +131,7 @@ func TestShellFailures(t *testing.T) {
 		t.Errorf("exit code %d: %q, %q", code, out, errs)
 	}
 	for _, statement := range []string{`\put {"id": `, `\get "1`, `\shell`, `\serve`, `\i /nowhere/file`,
-		`\more`, `\o /nowhere/file`} {
+		`\more`, `\o /nowhere/file`, `\get 1 --partition-key '["x"]'`, `\dbs all`} {
 		if code, _, errs := shelled(t, statement, at...); code == 0 || errs == "" {
 			t.Errorf("%s: exit code %d, %q", statement, code, errs)
 		}

@@ -53,8 +53,9 @@ func snapshotVerb(cmd *cobra.Command, c *snapshotFlags,
 	c.RegisterJSON(cmd.Flags())
 	cmd.RunE = cli.RunWithVariables(func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 && !engine.ValidSnapshotName(args[0]) {
-			return cli.Misuse(fmt.Sprintf(
-				"%q cannot be a snapshot's name: it is of lower-case letters, digits, '-', '_' and '.'", args[0]))
+			return cli.Misuse(fmt.Sprintf("%q cannot be a snapshot's name: it has 1 to 64 lower-case "+
+				"letters, digits, '-', '_' and '.', begins with a letter or a digit, and is no device "+
+				"of Windows", args[0]))
 		}
 		return ask(cmd, args)
 	})

@@ -38,8 +38,8 @@ type Options struct {
 	// FirstLSN is the first LSN of a scope, a key prefix with its own sequence of LSNs, that is used for
 	// the first time. 0 means 1.
 	FirstLSN uint64
-	// CacheBytes is the size of the block cache. A row cache of an eighth of this size, at most 32 MB, is
-	// added. 0 selects the default: on Linux a thirty-second of the memory of the computer, the container
+	// CacheBytes is the size of the caches. An eighth of it, at most 32 MB, is for the row cache, and the
+	// rest for the block cache. 0 selects the default: on Linux a thirty-second of the memory of the computer, the container
 	// or GOMEMLIMIT, at least 64 MB and at most 1 GB; in memory mode and on other systems 64 MB. The
 	// caches fill up as data is read.
 	CacheBytes int64

@@ -118,8 +118,8 @@ func (l *MigratingEngine) Close() error {
 		}
 	}
 	if err == nil {
-		l.log.Info("migrated: the folder will not be opened again; start the server with "+
-			"--engine", "to", l.name)
+		l.log.Info("migrated: the old folder will not be opened again; start the server at the new place",
+			"to", l.name)
 	} else {
 		l.log.Warn("not migrated: the data are still in the folder; the next start continues", "error", err)
 	}

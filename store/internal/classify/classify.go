@@ -123,8 +123,8 @@ var classErrors = map[host.ErrorClass]struct {
 	host.Incomplete: {fault.CodeInternal, "A migration into this store has not finished.",
 		"repeat mayfly migrate, or start the server of the source again with --migrate-to"},
 	host.Moved: {fault.CodeInternal, "The store was migrated to another place.",
-		"start the server with --engine, or permit the old place again: mayfly migrate --reopen --from " +
-			"PLACE"},
+		"start the server at the new place (--engine, or --data for a folder), or permit the old place " +
+			"again: mayfly migrate --reopen --from PLACE"},
 	host.Corrupt: {fault.CodeInternal, "The data folder is corrupt.",
 		"run mayfly check on the folder and restore it from a copy"},
 }
