@@ -29,7 +29,8 @@ func benchCommand() *cobra.Command {
 	flags.IntSliceVar(&o.Docs, "docs", nil,
 		"numbers of documents in the data sets, ascending, separated by commas: the section query\n"+
 			"uses all of them, multiples of 1000, and prints how the times grow; the sections import,\n"+
-			"start, ttl and purge use the last one (default 10000 for query, 20000 with --engine, else 1000000)")
+			"start, ttl and purge use the last one (default 10000 for query, 20000 with --engine,\n"+
+			"else 1000000)")
 	flags.StringVar(&o.Shapes, "shapes", "",
 		"regular expression: in the section query, run only the queries that match")
 	flags.StringSliceVar(&o.Only, "only", nil, "sections to run, separated by commas (default all)")
