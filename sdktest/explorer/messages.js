@@ -396,7 +396,10 @@ const live = (w, { grid, row, rows, button, same }) => ({
 		await add('late-{i}', 3)
 		await button('3 new').click()
 		await row('late-3').waitFor()
+		const read = page.waitForResponse('**/entities/busy/peek') // while the reader is elsewhere
 		await send('/_mayfly/entities/busy/purge')
+		await read
+		await wait(100)
 		await grid().evaluate(el => (el.scrollTop = 0))
 		await see('No message', '.grid')
 	},

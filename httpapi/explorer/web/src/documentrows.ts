@@ -39,6 +39,7 @@ export interface DocumentRows {
 	sight: (first: number, last: number) => void
 	fresh: number // documents that have come since, and are not shown
 	show: () => void // reads them, where they are among the rows that are loaded
+	atTop: () => void // the reader has scrolled back: rows that were left where they are are read again
 }
 
 export function useDocuments(p: {
@@ -61,6 +62,7 @@ export function useDocuments(p: {
 		running = useRef(false),
 		inSight = useRef([0, 0]),
 		[fresh, setFresh] = useState(0),
+		left = useRef(false), // a change came while the reader had scrolled
 		told = useRef<number>() // how many there were when the reader saw them last
 	const place = useRef<string | null>('') // where the next page begins; a callback may know an older one
 	const go = (next: string | null) => {
@@ -155,7 +157,8 @@ export function useDocuments(p: {
 		async signal => {
 			while (running.current) await new Promise(then => setTimeout(then, 50)) // it may be older than the change
 			if (signal.aborted || wrong.length) return
-			if (p.held() || now.current.length > followed)
+			left.current = p.held()
+			if (left.current || now.current.length > followed)
 				await Promise.all([count(asked.current, false), freshen(asked.current, signal)]).catch(() => {})
 			else await load(null, true, now.current.length, true)
 		},
@@ -209,6 +212,11 @@ export function useDocuments(p: {
 		},
 		fresh,
 		show: () => load(null, true, now.current.length),
+		atTop: () => {
+			if (!left.current || now.current.length > followed) return
+			left.current = false
+			load(null, true, now.current.length, true)
+		},
 		reload: () => load(null, true, inSight.current[1]),
 		next: () => load(more ?? stuck, false),
 		all,

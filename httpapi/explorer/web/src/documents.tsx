@@ -162,6 +162,7 @@ export function Documents(p: In & { open: string[] }) {
 						busy={docs.busy}
 						place={docs.text}
 						sight={docs.sight}
+						atTop={docs.atTop}
 						open={show}
 						opened={shownDoc?._rid}
 						selection={selection}

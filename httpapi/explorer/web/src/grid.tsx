@@ -9,6 +9,7 @@
 //		total={count}                   of all rows, loaded or not, where it is known
 //		place={filter}                  another one: other rows, shown from the first
 //		sight={(first, last) => ...}    called as rows come into sight: the place to load more
+//		atTop={() => ...}               called when the reader has scrolled back to the first row
 //		open={row => ...}               a click on a row, or Enter
 //		selection={s} select={set}      rows that are selected (selection.ts); without select there is no selecting
 //		acts={[...]}                     buttons for the rows that are selected
@@ -67,6 +68,7 @@ export interface GridProps<R> {
 	more?: boolean
 	place?: string
 	sight?: (first: number, last: number) => void
+	atTop?: () => void
 	open?: (row: R, index: number) => void
 	opened?: string // the key of the row that is open beside the grid
 	moved?: (row: R, index: number) => void // a key has led to another row
@@ -291,7 +293,11 @@ export function Grid<R>(p: GridProps<R>) {
 					e.preventDefault() // text is not marked where rows are selected
 					e.currentTarget.focus()
 				}}
-				onScroll={e => scroll(e.currentTarget.scrollTop)}
+				onScroll={e => {
+					const at = e.currentTarget.scrollTop
+					if (scrollTop && !at) p.atTop?.()
+					scroll(at)
+				}}
 			>
 				<GridHead
 					id={id}

@@ -33,6 +33,7 @@ export interface MessageRows {
 	show: () => void // shows them
 	reload: () => void
 	loadMore: () => void
+	atTop: () => void // the reader has scrolled back: what was held back until then is shown
 }
 
 // useMessages follows the messages of an entity. held reports that the reader has scrolled: then rows stay where they
@@ -82,6 +83,12 @@ export function useMessages(
 		// what this page itself has done is seen at once
 		if (now.current.key === key) load(Math.max(page, Math.min(loaded, followed)))
 	}, [moved])
+	const show = () => {
+		if (!latest) return
+		text.current = JSON.stringify(latest)
+		set(s => ({ ...s, rows: latest }))
+		setLatest(null)
+	}
 	const had = new Set(state.rows.map(m => String(m.sequenceNumber)))
 	return {
 		rows: state.key === key ? state.rows : [],
@@ -89,12 +96,8 @@ export function useMessages(
 		busy: state.key !== key && !error,
 		error,
 		fresh: latest?.filter(m => !had.has(String(m.sequenceNumber))).length ?? 0,
-		show: () => {
-			if (!latest) return
-			text.current = JSON.stringify(latest)
-			set(s => ({ ...s, rows: latest }))
-			setLatest(null)
-		},
+		show,
+		atTop: show,
 		reload: () => {
 			setLatest(null)
 			text.current = ''
