@@ -55,6 +55,33 @@ func startServer(t *testing.T, dir string, valid time.Duration, args ...string) 
 	return s, c, q
 }
 
+// deviations collects what a client has found that differs from its model.
+type deviations struct{ texts []string }
+
+// add adds the text, with the name of the part of the test before it. Only the first twenty are kept.
+func (d *deviations) add(part, format string, args ...any) {
+	if len(d.texts) < 20 {
+		d.texts = append(d.texts, part+": "+fmt.Sprintf(format, args...))
+	}
+}
+
+// report fails the test for each deviation, and forgets them.
+func (d *deviations) report(t *testing.T) {
+	t.Helper()
+	for _, text := range d.texts {
+		t.Error(text)
+	}
+	d.texts = nil
+}
+
+// pause waits for the time d, or until ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
 // answerTime is the maximum time in which the server must answer a request.
 const answerTime = 40 * time.Second
 

@@ -116,10 +116,7 @@ func (r *enduranceTest) work(d time.Duration) (l processMetrics) {
 		all.Go(func() {
 			for ctx.Err() == nil {
 				if step(ctx) != nil {
-					select { // the server is gone, or a fault has closed the connection
-					case <-ctx.Done():
-					case <-time.After(10 * time.Millisecond):
-					}
+					pause(ctx, 10*time.Millisecond) // the server is gone, or a fault has closed the connection
 				}
 			}
 		})
@@ -245,16 +242,10 @@ func (r *enduranceTest) counts() map[string]int {
 // have recorded.
 func (r *enduranceTest) report() {
 	for _, w := range r.writers {
-		for _, text := range w.wrong {
-			r.t.Error(text)
-		}
-		w.wrong = nil
+		w.wrong.report(r.t)
 	}
-	for _, wrong := range []*[]string{&r.queue.wrong, &r.storm.wrong, &r.feed.wrong} {
-		for _, text := range *wrong {
-			r.t.Error(text)
-		}
-		*wrong = nil
+	for _, wrong := range []*deviations{&r.queue.wrong, &r.storm.wrong, &r.feed.wrong} {
+		wrong.report(r.t)
 	}
 }
 

@@ -5,7 +5,6 @@ package endurance
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"time"
 )
@@ -21,13 +20,11 @@ type changeFeedReader struct {
 	empty  int               // number of successive responses without changes
 	latest map[string]int    // value of the last version of each document, by partition key and id
 	read   int               // number of versions
-	wrong  []string
+	wrong  deviations
 }
 
 func (r *changeFeedReader) fault(format string, args ...any) {
-	if len(r.wrong) < 20 {
-		r.wrong = append(r.wrong, "feed: "+fmt.Sprintf(format, args...))
-	}
+	r.wrong.add("feed", format, args...)
 }
 
 // step reads one page of one range. It returns an error if no response arrives.
@@ -36,10 +33,7 @@ func (r *changeFeedReader) step(ctx context.Context) error {
 		return r.readRanges(ctx)
 	}
 	if r.empty >= len(r.ranges) {
-		select {
-		case <-ctx.Done():
-		case <-time.After(20 * time.Millisecond):
-		}
+		pause(ctx, 20*time.Millisecond)
 	}
 	id := r.ranges[r.next%len(r.ranges)]
 	a, err := r.c.do(ctx, "GET", items, "", "A-IM", "Incremental feed", "x-ms-max-item-count", "100",

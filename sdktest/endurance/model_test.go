@@ -54,7 +54,7 @@ type documentWriter struct {
 	docs   []*modelDocument
 	value  int
 	counts map[string]int
-	wrong  []string
+	wrong  deviations
 }
 
 const items = "dbs/d/colls/c/docs"
@@ -64,9 +64,7 @@ func (w *documentWriter) key() []string {
 }
 
 func (w *documentWriter) fault(format string, args ...any) {
-	if len(w.wrong) < 20 {
-		w.wrong = append(w.wrong, w.name+": "+fmt.Sprintf(format, args...))
-	}
+	w.wrong.add(w.name, format, args...)
 }
 
 func now() int64 { return time.Now().Unix() }

@@ -20,7 +20,7 @@ type queueModel struct {
 	done      map[string]bool // its completion was acknowledged
 	unsure    map[string]bool // its completion may have been done
 	completed int
-	wrong     []string
+	wrong     deviations
 }
 
 func newQueueModel() *queueModel {
@@ -36,10 +36,7 @@ func (l *queueModel) send(ctx context.Context, c *client) error {
 	l.mu.Lock()
 	if len(l.sent)-len(l.unsure) >= maxBacklog {
 		l.mu.Unlock()
-		select {
-		case <-ctx.Done():
-		case <-time.After(10 * time.Millisecond):
-		}
+		pause(ctx, 10*time.Millisecond)
 		return ctx.Err()
 	}
 	l.next++
@@ -67,7 +64,7 @@ func (l *queueModel) receive(ctx context.Context, c *client) (more bool, err err
 	id := string(a.body)
 	l.mu.Lock()
 	if l.done[id] {
-		l.wrong = append(l.wrong, id+" comes back after it was completed")
+		l.wrong.add("queue", "%s comes back after it was completed", id)
 	}
 	l.unsure[id] = true
 	l.mu.Unlock()

@@ -28,7 +28,7 @@ type massExpiryClient struct {
 	phase  int   // index in phases
 	filled int   // batches of this cycle that the server has acknowledged
 	dark   int64 // second since 1970 from which all documents have expired
-	wrong  []string
+	wrong  deviations
 }
 
 // step sends one request. It returns an error if no response arrives; the next call then repeats the
@@ -66,9 +66,7 @@ func (s *massExpiryClient) succeeded(what string, a httpResponse, want ...int) b
 }
 
 func (s *massExpiryClient) fault(format string, args ...any) {
-	if len(s.wrong) < 20 {
-		s.wrong = append(s.wrong, fmt.Sprintf("storm %d, step %d: ", s.cycle, s.phase)+fmt.Sprintf(format, args...))
-	}
+	s.wrong.add(fmt.Sprintf("storm %d, step %d", s.cycle, s.phase), format, args...)
 }
 
 // setDefault returns a phase that changes the default TTL of the container to the given seconds.
@@ -120,10 +118,7 @@ func (s *massExpiryClient) expect(n int) func(context.Context) (bool, error) {
 // expectExpired waits until all documents have expired, and records an error if a query still finds one.
 func (s *massExpiryClient) expectExpired(ctx context.Context) (bool, error) {
 	if now() < s.dark {
-		select {
-		case <-ctx.Done():
-		case <-time.After(50 * time.Millisecond):
-		}
+		pause(ctx, 50*time.Millisecond)
 		return false, ctx.Err()
 	}
 	return s.expect(0)(ctx)
