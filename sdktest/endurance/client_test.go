@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"strconv"
 	"strings"
@@ -101,6 +102,15 @@ type httpResponse struct {
 	status int
 	header http.Header
 	body   []byte
+}
+
+// location returns the path, without the first slash, of the URL in the header Location.
+func (a httpResponse) location() (string, error) {
+	at, err := url.Parse(a.header.Get("Location"))
+	if err != nil {
+		return "", err
+	}
+	return strings.TrimPrefix(at.Path, "/"), nil
 }
 
 // do sends a request and returns the response. headers are alternately names and values. A body that ends

@@ -6,8 +6,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/url"
-	"strings"
 	"sync"
 	"time"
 )
@@ -68,11 +66,11 @@ func (l *queueModel) receive(ctx context.Context, c *client) (more bool, err err
 	}
 	l.unsure[id] = true
 	l.mu.Unlock()
-	at, err := url.Parse(a.header.Get("Location"))
+	at, err := a.location()
 	if err != nil {
 		return true, err
 	}
-	a, err = c.do(ctx, "DELETE", strings.TrimPrefix(at.Path, "/"), "")
+	a, err = c.do(ctx, "DELETE", at, "")
 	if err != nil || a.status != http.StatusOK {
 		return true, err
 	}

@@ -338,7 +338,9 @@ func measureMessages(s *dataShapeServer, n int) {
 	s.times("receive and delete", 300, func(int) { s.receive("q") })
 	s.times("lock and complete", 300, func(int) {
 		a := s.q.want(s.t, 201, "POST", "q/messages/head?timeout=5", "")
-		s.q.want(s.t, 200, "DELETE", strings.TrimPrefix(locationPath(a.header.Get("Location")), "/"), "")
+		at, err := a.location()
+		must(s.t, err)
+		s.q.want(s.t, 200, "DELETE", at, "")
 	})
 	s.times("number of messages in the description", 50, func(int) {
 		a := s.q.want(s.t, 200, "GET", "q?api-version=2021-05&enrich=true", "")
@@ -352,13 +354,6 @@ func measureMessages(s *dataShapeServer, n int) {
 	from := time.Now()
 	s.q.want(s.t, 200, "DELETE", "q?api-version=2021-05", "")
 	s.steady("delete of the queue", milliseconds(time.Since(from)), "ms", 100)
-}
-
-// locationPath returns the path of a URL.
-func locationPath(location string) string {
-	_, rest, _ := strings.Cut(location, "://")
-	_, path, _ := strings.Cut(rest, "/")
-	return path
 }
 
 func measureQueues(s *dataShapeServer, n int) {
