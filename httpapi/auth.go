@@ -90,7 +90,7 @@ func (p *authHeaders) take(name, value string) bool {
 // The signature also shows whether the query string is part of the item's id (see
 // targetResource.absorbQuery).
 func (a *authorizer) verify(method string, p *authHeaders, t *targetResource) (credentialKind,
-	*cosmos.TokenGrant,
+	*cosmos.ResourceTokenPayload,
 	error) {
 	text := p.authorization
 	if text == "" {

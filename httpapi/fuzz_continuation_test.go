@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// pagedReadCase is a request whose results come in pages and in a fixed order, such as a list, a query or a
-// change feed, with all rows that are expected.
-type pagedReadCase struct {
+// pagedReadTestCase is a request whose results come in pages and in a fixed order, such as a list, a query or
+// a change feed, with all rows that are expected.
+type pagedReadTestCase struct {
 	f        fuzzedRequest
 	key      string
 	position string // the request header that says where to go on; it comes from the response header next
@@ -33,7 +33,7 @@ type continuationTokenWithRowCount struct {
 // read reads all pages from a continuation token on ("": from the beginning) and returns their rows. size
 // is the page size. ok is false if the server refuses the token. If ends is not nil, each new token is
 // appended to it.
-func (p *pagedReadCase) read(w *serverUnderTest, token string, size int,
+func (p *pagedReadTestCase) read(w *serverUnderTest, token string, size int,
 	ends *[]continuationTokenWithRowCount) (rows []string, ok bool) {
 	w.t.Helper()
 	whole := token == ""
@@ -66,7 +66,7 @@ func (p *pagedReadCase) read(w *serverUnderTest, token string, size int,
 
 // pagedWorld returns a server whose data does not change, and all paged requests that the test makes to
 // it. A range of one container has been split.
-func pagedWorld(t testing.TB) (*serverUnderTest, []*pagedReadCase) {
+func pagedWorld(t testing.TB) (*serverUnderTest, []*pagedReadTestCase) {
 	t.Helper()
 	w := newServerUnderTest(t, func(s *serverUnderTestOptions) { s.server.ServeCrossPartition = true })
 	for i := range 7 {
@@ -92,9 +92,9 @@ func pagedWorld(t testing.TB) (*serverUnderTest, []*pagedReadCase) {
 	}
 	w.do("POST", "/_mayfly/dbs/d0/colls/four/split", `{"range":"2"}`).want(200)
 
-	var list []*pagedReadCase
+	var list []*pagedReadTestCase
 	add := func(key string, f fuzzedRequest, all string) {
-		p := &pagedReadCase{f: f, key: key, position: "x-ms-continuation", next: "X-Ms-Continuation"}
+		p := &pagedReadTestCase{f: f, key: key, position: "x-ms-continuation", next: "X-Ms-Continuation"}
 		if f.header("A-IM") != "" {
 			p.position, p.next = "If-None-Match", "Etag"
 		}
@@ -152,8 +152,8 @@ var innerToken = regexp.MustCompile(`"token":"([^"]*)"`)
 
 // forge returns a continuation token for p: an unchanged or randomly changed token of p or of another
 // request in list. from and end say which token it was made from.
-func (g *requestGenerator) forge(list []*pagedReadCase,
-	p *pagedReadCase) (token string, from *pagedReadCase, end continuationTokenWithRowCount) {
+func (g *requestGenerator) forge(list []*pagedReadTestCase,
+	p *pagedReadTestCase) (token string, from *pagedReadTestCase, end continuationTokenWithRowCount) {
 	from = p
 	if g.in(3) {
 		from = list[g.n(len(list))]

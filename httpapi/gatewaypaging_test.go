@@ -9,8 +9,8 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// gatewayResultPage is one page of a list or query over several partition ranges: its ids, the range that
-// they are of, and its continuation token.
+// gatewayResultPage is one page of a list or query over several partition ranges: the ids of its documents,
+// the range that has them, and the continuation token.
 type gatewayResultPage struct {
 	ids   []string
 	of    string

@@ -13,8 +13,8 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// queryCase is a query, the dataset to run it on, and the rows or the error that Cosmos DB returns.
-type queryCase struct {
+// queryTestCase is a query, the dataset to run it on, and the rows or the error that Cosmos DB returns.
+type queryTestCase struct {
 	ID, Query  string
 	Docs       string // name of a dataset
 	Parameters json.RawMessage
@@ -41,7 +41,7 @@ type queryCaseDocuments struct {
 	pk   string // that all documents were given, as JSON; empty where they have keys of their own
 }
 
-func readCases(t *testing.T) (cases []queryCase, sets map[string]*queryCaseDocuments) {
+func readCases(t *testing.T) (cases []queryTestCase, sets map[string]*queryCaseDocuments) {
 	t.Helper()
 	for path, into := range map[string]any{"query-cases.json": &cases, "query-datasets.json": &sets} {
 		raw, err := os.ReadFile("../query/testdata/" + path)
@@ -118,7 +118,7 @@ func (d *queryCaseDocuments) load(w *serverUnderTest, name string, onePK bool) {
 	}
 }
 
-func (c *queryCase) run(w *serverUnderTest, set *queryCaseDocuments) error {
+func (c *queryTestCase) run(w *serverUnderTest, set *queryCaseDocuments) error {
 	body := `{"query":` + jsonString(c.Query)
 	if c.Parameters != nil {
 		body += `,"parameters":` + string(c.Parameters)
@@ -157,7 +157,7 @@ func (c *queryCase) run(w *serverUnderTest, set *queryCaseDocuments) error {
 
 // refused returns an error unless the response is the error that the case expects: its status, and the
 // code and the message of its first error.
-func (c *queryCase) refused(a *testResponse) error {
+func (c *queryTestCase) refused(a *testResponse) error {
 	var code, text string
 	if inner := a.inner(); len(inner) > 0 {
 		if code, text = inner[0].Get("code").String(), inner[0].Get("message").Str; !inner[0].IsObject() {
@@ -192,7 +192,7 @@ func strip(x any, pk bool) {
 
 // same reports whether two lists have the same elements: in any order if bag is set, otherwise in the same
 // order.
-func (c *queryCase) same(want, got []any, bag bool) bool {
+func (c *queryTestCase) same(want, got []any, bag bool) bool {
 	if !bag {
 		return slices.EqualFunc(want, got, c.alike)
 	}
@@ -208,7 +208,7 @@ func (c *queryCase) same(want, got []any, bag bool) bool {
 }
 
 // alike reports whether two values are equal; numbers may differ by the case's relative tolerance.
-func (c *queryCase) alike(want, got any) bool {
+func (c *queryTestCase) alike(want, got any) bool {
 	switch x := want.(type) {
 	case json.Number:
 		y, ok := got.(json.Number)

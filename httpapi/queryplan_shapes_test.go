@@ -43,7 +43,7 @@ func TestGroupsInOrder(t *testing.T) {
 				if aggregates && strings.Contains(text, "TOP") && n > 1 {
 					continue // the client takes the first groups that it meets
 				}
-				ok, err := w.pipeline(docs, page).merged(&queryCase{Query: text, Ordered: n == 1 ||
+				ok, err := w.pipeline(docs, page).merged(&queryTestCase{Query: text, Ordered: n == 1 ||
 					!aggregates})
 				if err != nil || !ok {
 					t.Errorf("%d ranges, pages of %d: %t %s\n%v", n, page, ok, text, err)
@@ -81,7 +81,7 @@ func TestSubqueriesAcrossRanges(t *testing.T) {
 			}
 			for _, page := range []int{1, 3, 1000} {
 				ok, err := w.pipeline(docs,
-					page).merged(&queryCase{Query: text, Ordered: strings.Contains(text, "ORDER BY")})
+					page).merged(&queryTestCase{Query: text, Ordered: strings.Contains(text, "ORDER BY")})
 				if err != nil || !ok {
 					t.Errorf("%d ranges, pages of %d: %t %s\n%v", n, page, ok, text, err)
 				}

@@ -20,7 +20,7 @@ var unmergeable = []string{"Compositions of aggregates and other expressions are
 // merged runs a query once merged by the client and once by the server, and returns an error if the
 // results differ. It returns false if the server refuses to plan the query because clients cannot merge
 // it.
-func (p *mergingQueryClient) merged(c *queryCase) (bool, error) {
+func (p *mergingQueryClient) merged(c *queryTestCase) (bool, error) {
 	params := string(c.Parameters)
 	direct := p.w.do("POST", p.path, queryBody(c.Query, params),
 		queryHeaders(append(served, "x-ms-max-item-count", "-1")...)...)
@@ -213,7 +213,7 @@ SELECT VALUE c.id FROM c WHERE c.even ORDER BY RANK RRF(FullTextScore(c.text, ["
 					p.features += ",HybridSearchSkipOrderByRewrite"
 				}
 				for _, text := range queries {
-					c := &queryCase{Query: text, Ordered: strings.Contains(text, "ORDER BY")}
+					c := &queryTestCase{Query: text, Ordered: strings.Contains(text, "ORDER BY")}
 					if ok, err := p.merged(c); err != nil || !ok {
 						t.Errorf("pages of %d, %t: %s\n%v", page, ok, text, err)
 					}
@@ -240,7 +240,7 @@ func TestPlansOfPrefixes(t *testing.T) {
 			"SELECT c.id FROM c WHERE c.a = 'a2' OFFSET 2 LIMIT 100", "SELECT * FROM c WHERE c.a = 'a0' AND c.b IN (1, 2, 4) ORDER BY c.n",
 			"SELECT c.n, MIN(c.id) AS least FROM c WHERE c.a IN ('a0', 'a2') GROUP BY c.n", "SELECT * FROM c WHERE c.a = 'a1' AND c.b = 2",
 		} {
-			if ok, err := p.merged(&queryCase{Query: text,
+			if ok, err := p.merged(&queryTestCase{Query: text,
 				Ordered: strings.Contains(text, "ORDER BY")}); err != nil || !ok {
 				t.Errorf("%d ranges, %t: %s\n%v", n, ok, text, err)
 			}

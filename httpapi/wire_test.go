@@ -17,8 +17,8 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// requestCase is a request, and the expected status of its response.
-type requestCase struct {
+// requestTestCase is a request, and the expected status of its response.
+type requestTestCase struct {
 	method, path, body string
 	headers            []string
 	status             int
@@ -26,12 +26,12 @@ type requestCase struct {
 
 // kindsOfAnswers returns requests that lead to every kind of response if they are sent in this order. etag
 // is that of an existing item.
-func kindsOfAnswers(etag string) []requestCase {
+func kindsOfAnswers(etag string) []requestTestCase {
 	a := pk(`["a"]`)
 	query := []string{"Content-Type", "application/query+json", "x-ms-documentdb-isquery", "True",
 		"x-ms-documentdb-query-enablecrosspartition", "True"}
 	cross := `{"query":"SELECT VALUE COUNT(1) FROM c"}`
-	return []requestCase{
+	return []requestTestCase{
 		{"GET", "/", "", nil, 200},
 		{"OPTIONS", docs, "", []string{"Origin", "http://localhost", "Access-Control-Request-Method", "GET",
 			"Access-Control-Request-Headers", "x"}, 204},
@@ -89,7 +89,7 @@ func kindsOfAnswers(etag string) []requestCase {
 // clients compare them bytewise. Headers that net/http adds or uses itself may differ over HTTP/1.1.
 func TestHeaderNamesInLowerCase(t *testing.T) {
 	t.Parallel()
-	for version, send := range map[string]func(*testing.T, string, requestCase) (int,
+	for version, send := range map[string]func(*testing.T, string, requestTestCase) (int,
 		[]string){"HTTP1": rawHTTP1,
 		"HTTP2": rawHTTP2} {
 		t.Run(version, func(t *testing.T) {
@@ -101,7 +101,8 @@ func TestHeaderNamesInLowerCase(t *testing.T) {
 			addr := strings.TrimPrefix(base, "http://")
 			kinds := kindsOfAnswers(etag)
 			if version == "HTTP1" { // over HTTP/2 so large a body needs more than these frames
-				kinds = append(kinds, requestCase{"POST", docs, strings.Repeat(" ", maxDrain+1), pk(`["a"]`),
+				kinds = append(kinds, requestTestCase{"POST", docs, strings.Repeat(" ", maxDrain+1),
+					pk(`["a"]`),
 					413})
 			}
 			for _, q := range kinds {
@@ -139,7 +140,7 @@ func checkNames(t *testing.T, what, version string, names []string) {
 }
 
 // rawHTTP1 sends a request over HTTP/1.1 and returns the response's status and its header names as sent.
-func rawHTTP1(t *testing.T, addr string, q requestCase) (status int, names []string) {
+func rawHTTP1(t *testing.T, addr string, q requestTestCase) (status int, names []string) {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
@@ -178,7 +179,7 @@ func rawHTTP1(t *testing.T, addr string, q requestCase) (status int, names []str
 }
 
 // rawHTTP2 sends a request over HTTP/2 and returns the response's status and its header names as sent.
-func rawHTTP2(t *testing.T, addr string, q requestCase) (status int, names []string) {
+func rawHTTP2(t *testing.T, addr string, q requestTestCase) (status int, names []string) {
 	t.Helper()
 	r, _ := dial2(t, addr)
 	defer r.conn.Close()

@@ -14,16 +14,16 @@ import (
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 )
 
-// expressionCase is a constant expression and the value that Cosmos DB's own query compiler computes for
+// expressionTestCase is a constant expression and the value that Cosmos DB's own query compiler computes for
 // it.
-type expressionCase struct {
+type expressionTestCase struct {
 	text    string
 	value   string // JSON, or - where it is undefined
 	differs bool   // it is known that this package answers something else
 }
 
 // readAsked reads the cases in testdata/asked.txt.
-func readAsked(t *testing.T) (list []expressionCase) {
+func readAsked(t *testing.T) (list []expressionTestCase) {
 	t.Helper()
 	raw, err := os.ReadFile("testdata/asked.txt")
 	if err != nil {
@@ -40,7 +40,7 @@ func readAsked(t *testing.T) (list []expressionCase) {
 		case at < 0:
 			t.Fatalf("%s has no value", line)
 		default:
-			list = append(list, expressionCase{line[:at], line[at+len(" => "):], differs})
+			list = append(list, expressionTestCase{line[:at], line[at+len(" => "):], differs})
 		}
 	}
 	return list

@@ -22,9 +22,9 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// queryCase is one case of testdata/query-cases.json: a query, its documents and the result or error of
+// queryTestCase is one case of testdata/query-cases.json: a query, its documents and the result or error of
 // Cosmos DB.
-type queryCase struct {
+type queryTestCase struct {
 	ID, Group  string
 	Docs       json.RawMessage
 	Query      string
@@ -61,7 +61,7 @@ func readJSON(t testing.TB, path string, into any) {
 	}
 }
 
-func (c *queryCase) params() []bind.Parameter {
+func (c *queryTestCase) params() []bind.Parameter {
 	var list []bind.Parameter
 	for _, p := range c.Parameters {
 		list = append(list, bind.Parameter{Name: p.Name, Value: jsondoc.Of(p.Value)})
@@ -121,7 +121,7 @@ func mustPolicy(text string) index.Policy {
 // those of Cosmos DB.
 func TestCases(t *testing.T) {
 	racetest.Sequential(t)
-	var cases []queryCase
+	var cases []queryTestCase
 	readJSON(t, "testdata/query-cases.json", &cases)
 	var sets map[string]testDataset
 	readJSON(t, "testdata/query-datasets.json", &sets)
@@ -144,7 +144,7 @@ func TestCases(t *testing.T) {
 	}
 }
 
-func (c *queryCase) run(t *testing.T, v queryCaseRunSettings, sets map[string]testDataset) error {
+func (c *queryTestCase) run(t *testing.T, v queryCaseRunSettings, sets map[string]testDataset) error {
 	set := sets[strings.Trim(string(c.Docs), `"`)]
 	if c.Docs[0] == '[' {
 		if err := json.Unmarshal(c.Docs, &set.Docs); err != nil {
@@ -223,7 +223,7 @@ func runPlan(p *Plan, sources []source.DocumentSource, o exec.RunOptions) ([]jso
 	}
 }
 
-func (c *queryCase) refused(err error) error {
+func (c *queryTestCase) refused(err error) error {
 	var e *queryerror.Error
 	switch {
 	case !errors.As(err, &e):
@@ -236,7 +236,7 @@ func (c *queryCase) refused(err error) error {
 	return nil
 }
 
-func (c *queryCase) compare(got []jsondoc.Value) error {
+func (c *queryTestCase) compare(got []jsondoc.Value) error {
 	var want []jsondoc.Value
 	jsondoc.Of(c.Expected).Each(func(_ string, v jsondoc.Value) bool {
 		want = append(want, v)
@@ -261,7 +261,7 @@ func (c *queryCase) compare(got []jsondoc.Value) error {
 
 // clean returns a result without system properties, and with sorted arrays if the case says that their
 // order does not matter, so that results can be compared.
-func (c *queryCase) clean(v jsondoc.Value) jsondoc.Value {
+func (c *queryTestCase) clean(v jsondoc.Value) jsondoc.Value {
 	switch v.Kind() {
 	case jsondoc.Object:
 		var keys []string

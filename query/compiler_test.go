@@ -55,7 +55,7 @@ func TestCompiler(t *testing.T) {
 	t.Run("queries", func(t *testing.T) {
 		known := knownDifferences(t)
 		var texts []string
-		var cases []queryCase
+		var cases []queryTestCase
 		readJSON(t, "testdata/query-cases.json", &cases)
 		for _, c := range cases {
 			if len(c.Parameters) == 0 && !strings.ContainsAny(c.Query, "{\n") {

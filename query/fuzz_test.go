@@ -17,7 +17,7 @@ import (
 // FuzzQuery prepares and runs any text: every failure is one of the documented types, whatever is indexed,
 // every row is JSON, and the plan can be printed.
 func FuzzQuery(f *testing.F) {
-	var cases []queryCase
+	var cases []queryTestCase
 	readJSON(f, "testdata/query-cases.json", &cases)
 	for _, c := range cases {
 		f.Add(c.Query, uint8(1), "")

@@ -29,7 +29,7 @@ func rewrittenQueries(p *gateway.GatewayPlan) (list []string) {
 // FuzzGateway makes the plan for merging clients of a fuzzed query. A failure must be an *Error, and the
 // rewritten queries of the plan must be printed canonically and be valid.
 func FuzzGateway(f *testing.F) {
-	var cases []queryCase
+	var cases []queryTestCase
 	readJSON(f, "testdata/query-cases.json", &cases)
 	for _, c := range cases {
 		f.Add(c.Query)

@@ -94,7 +94,7 @@ type (
 	OrderByStartPosition = exec.OrderByStartPosition
 	RunOptions           = exec.RunOptions
 	Stats                = exec.Stats
-	UnstoredInputObject  = exec.UnstoredInputObject
+	CallerProvidedObject = exec.CallerProvidedObject
 )
 
 const (

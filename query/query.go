@@ -60,7 +60,7 @@ func (p *Plan) Run(ctx context.Context, sources []source.DocumentSource, env eva
 // row follows. The plan should be prepared with a ContainerInfo that is Lenient and has no Index, since all
 // values are read and every ORDER BY sorts. The errors are those of Run, which runs a plan over partition
 // ranges.
-func (p *Plan) RunValues(ctx context.Context, list []exec.UnstoredInputObject, env eval.Env,
+func (p *Plan) RunValues(ctx context.Context, list []exec.CallerProvidedObject, env eval.Env,
 	o exec.RunOptions) (exec.Page, error) {
 	return exec.RunValues(ctx, p.Plan, list, env, o)
 }

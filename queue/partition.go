@@ -7,9 +7,9 @@ import (
 	"github.com/mayflydb/mayfly/queue/message"
 )
 
-// PartitionOf returns the key that determines the partition of messages that are sent together. It returns
-// "" if there is none, or the entity is not partitioned. It fails with CodeNotAllowed if the messages have
-// different keys, and with CodeEntityNotFound.
+// PartitionOf returns the key that determines the partition of messages that are sent together. It returns ""
+// if there is none, or the entity is not partitioned. It fails with CodeNotAllowed if the messages have
+// different keys, and with CodeEntityNotFound if the entity does not exist.
 func (q *Queues) PartitionOf(a entity.Address, list []*message.Message) (key string, err error) {
 	m, err := q.dataset()
 	if err != nil {

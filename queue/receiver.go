@@ -244,8 +244,8 @@ func (r *Receiver) stopWaiting(w *cursor.WaitingReceiver) {
 	r.cursor().Waiters.Leave(w)
 }
 
-// cursor returns the position from which the receiver looks for the next message: that of its session, or
-// that of the store.
+// cursor returns the position from which the receiver looks for the next message: that of its session, or if
+// it has none, that of the message store, which all receivers without a session share.
 func (r *Receiver) cursor() *cursor.ReceivePosition {
 	if r.lock != nil {
 		return &r.lock.cursor

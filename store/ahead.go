@@ -23,7 +23,7 @@ func (c *Container) DryRunTTL(ctx context.Context, next ttl.Seconds, o inspect.T
 	defer c.ds.in.Leave()
 	watch := c.ds.startWatch(ctx)
 	var d inspect.TTLChangeDryRunResult
-	err := c.inspectDurable(ctx, func(state *view.ContainerState, r engine.Reader) (err error) {
+	err := c.inspectDurable(ctx, func(state *view.ContainerAtTime, r engine.Reader) (err error) {
 		d, err = inspect.DryRunTTL(state, r, next, o, watch.More)
 		return err
 	})
@@ -68,7 +68,7 @@ func (c *Container) forecast(ctx context.Context, f *inspect.Forecast, watch *wo
 		f.Now = c.moment()
 		return nil
 	}
-	err := c.inspectDurable(ctx, func(state *view.ContainerState, r engine.Reader) error {
+	err := c.inspectDurable(ctx, func(state *view.ContainerAtTime, r engine.Reader) error {
 		return f.Add(state, r, watch.More)
 	})
 	f.Complete = f.Complete && !watch.Late
@@ -87,7 +87,7 @@ func (c *Container) ExplainItem(ctx context.Context, pk definition.PartitionKey,
 		return inspect.ItemExpiryExplanation{}, err
 	}
 	var e inspect.ItemExpiryExplanation
-	err = c.lookAt(ctx, p, func(state *view.ContainerState, r engine.Reader) (err error) {
+	err = c.lookAt(ctx, p, func(state *view.ContainerAtTime, r engine.Reader) (err error) {
 		e, _, err = inspect.Explain(state, r, p)
 		return err
 	})
@@ -110,9 +110,9 @@ func (c *Container) keyPlace(pk definition.PartitionKey, id string) (inspect.Ite
 // lookAt runs fn over a snapshot of the container, from which fn reads about the item at p. When lookAt
 // returns without an error, everything that fn has read in the item's partition range is durable.
 func (c *Container) lookAt(ctx context.Context, p inspect.ItemKey,
-	fn func(state *view.ContainerState, r engine.Reader) error) error {
+	fn func(state *view.ContainerAtTime, r engine.Reader) error) error {
 	var scope []byte
-	err := c.inspect(ctx, func(state *view.ContainerState, _ *container.State, r engine.Reader) error {
+	err := c.inspect(ctx, func(state *view.ContainerAtTime, _ *container.State, r engine.Reader) error {
 		scope = state.RangeOf(p.EPK).Scope
 		return fn(state, r)
 	})

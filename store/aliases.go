@@ -52,7 +52,7 @@ type Item = value.Item
 // The types of the arguments and results of item operations, such as keys, scopes, options and receipts.
 type (
 	ItemKey                = value.ItemKey
-	PartitionScope         = value.PartitionScope
+	KeyOrRange             = value.KeyOrRange
 	ListOptions            = value.ListOptions
 	ReadOptions            = value.ReadOptions
 	WriteOptions           = value.WriteOptions
@@ -116,13 +116,13 @@ const (
 )
 
 // PageLimit returns the maximum number of items of a page. requested is the number that the client requests,
-// in the form of ListOptions.MaxItems.
+// as in ListOptions.MaxItems: 0 means 100, and -1 as many as fit.
 func PageLimit(requested int) int { return value.PageLimit(requested) }
 
 // The types of change feeds and of the log of expiries.
 type (
 	Change          = feed.Change
-	ChangeFeedMode  = feed.FeedMode
+	ChangeFeedMode  = feed.Mode
 	ChangeKind      = feed.ChangeKind
 	ChangesStart    = feed.StartPosition
 	ChangesPage     = feed.ChangesPage

@@ -60,7 +60,8 @@ func (ds *openDataset) check(ctx context.Context, report func(error) bool) error
 // check checks the consistency of the container's stored data, and of its reference to an archive container.
 // It calls report with each violation; more is false if report has returned false, which ends the check.
 func (c *Container) check(ctx context.Context, report func(error) bool) (more bool, err error) {
-	err = c.inspect(ctx, func(state *view.ContainerState, st *container.State, r engine.Reader) (err error) {
+	err = c.inspect(ctx, func(state *view.ContainerAtTime, st *container.State,
+		r engine.Reader) (err error) {
 		state.Now = c.moment() // the snapshot shows nothing that is later
 		if name := st.Rec.Settings.MoveTo(); name != "" {
 			_, absent := c.d.Container(name)

@@ -25,9 +25,9 @@ func TestContinuationOfRangeForKey(t *testing.T) {
 	d := definition.PartitionKeyDefinition{Paths: []string{"/pk"}, Version: 2}
 	low := definition.EPK(&d, pk("p1"))
 	high := new(big.Int).Add(new(big.Int).SetBytes(low), big.NewInt(1)).FillBytes(make([]byte, len(low)))
-	part := store.PartitionScope{MinEPK: hex.EncodeToString(low), MaxEPK: hex.EncodeToString(high)}
+	part := store.KeyOrRange{MinEPK: hex.EncodeToString(low), MaxEPK: hex.EncodeToString(high)}
 	for _, text := range []string{"SELECT VALUE c.id FROM c", "SELECT VALUE c.id FROM c ORDER BY c.id DESC"} {
-		ask := func(scope store.PartitionScope, token string) (rows string, next string, err error) {
+		ask := func(scope store.KeyOrRange, token string) (rows string, next string, err error) {
 			q := store.QueryRequest{Text: text}
 			q.Scope, q.MaxItems, q.Continuation = scope, 2, token
 			page, _, err := b.c.Query(b.ctx, q)
@@ -44,10 +44,11 @@ func TestContinuationOfRangeForKey(t *testing.T) {
 		if err != nil || len(same) != 2 {
 			t.Fatal(same, err)
 		}
-		if key, _, err := ask(store.PartitionScope{Partition: pk("p1")}, token); err != nil || key != same {
+		if key, _, err := ask(store.KeyOrRange{Partition: pk("p1")},
+			token); err != nil || key != same {
 			t.Errorf("%s: %q follows by the range, %q by its key: %v", text, same, key, err)
 		}
-		if _, _, err := ask(store.PartitionScope{Partition: pk("p0")}, token); !is(err,
+		if _, _, err := ask(store.KeyOrRange{Partition: pk("p0")}, token); !is(err,
 			fault.CodeBadRequest) {
 			t.Errorf("%s: a key outside of the range: %v", text, err)
 		}

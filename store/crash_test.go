@@ -409,7 +409,7 @@ func (l *crashTestRun) watch(r *rand.Rand) {
 	}
 
 	page, receipt, err := l.c.List(l.ctx,
-		store.ListOptions{Scope: store.PartitionScope{Partition: pk(k.Partition)}, MaxItems: -1})
+		store.ListOptions{Scope: store.KeyOrRange{Partition: pk(k.Partition)}, MaxItems: -1})
 	l.expect(err)
 	for _, it := range page.Items {
 		l.record(it, receipt)

@@ -105,7 +105,8 @@ func (c *Container) trimExpiries(ctx context.Context, st *container.State, s *co
 	return old.More, now + 1, err
 }
 
-// announceExpired logs the expiries of items that the reaper may not purge yet.
+// announceExpired adds the expiries of items to the container's log of expiries while their purge is paused,
+// delayed or limited by the settings of the reaper, so that subscribers do not wait for the purge.
 func (c *Container) announceExpired(ctx context.Context, st *container.State, s *container.Partition,
 	now int64, limit int) (more bool, next int64, err error) {
 	l := sweep.NewStep(st.Policy(), s.Scope, &s.Announcing, now, limit)

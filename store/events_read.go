@@ -30,8 +30,8 @@ func (c *Container) Expirations(ctx context.Context, after string, limit int) (E
 		return ExpirationsPage{}, err
 	}
 	var r feed.ExpiryLogReader
-	err = c.withSources(ctx, PartitionScope{},
-		func(sp *scan.ResolvedPartitionScope, sources []*scan.DocumentSource,
+	err = c.withSources(ctx, KeyOrRange{},
+		func(sp *scan.ResolvedKeyOrRange, sources []*scan.DocumentSource,
 			_ []*container.Partition) error {
 			r = feed.ExpiryLogReader{Owner: (*containerCallbacksAdapter)(c), Ranges: sp.Ranges,
 				At: make([]uint64,
@@ -58,10 +58,10 @@ func (c *Container) Expirations(ctx context.Context, after string, limit int) (E
 func (c *Container) ExpirationsEnd(ctx context.Context) (string, error) {
 	c.ds.in.Enter()
 	defer c.ds.in.Leave()
-	var sp *scan.ResolvedPartitionScope
+	var sp *scan.ResolvedKeyOrRange
 	var ranges []*container.Partition
-	err := c.withSources(ctx, PartitionScope{},
-		func(s *scan.ResolvedPartitionScope, sources []*scan.DocumentSource,
+	err := c.withSources(ctx, KeyOrRange{},
+		func(s *scan.ResolvedKeyOrRange, sources []*scan.DocumentSource,
 			in []*container.Partition) error {
 			sp, ranges = s, in
 			return feed.KeepsLog(sources[0].State)

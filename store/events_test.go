@@ -555,7 +555,7 @@ func (b *testStore) watched(r *rand.Rand) (seen []string) {
 		for _, e := range page.Expirations {
 			deaths[fmt.Sprint(e.Key.ID, " of ", e.Item.Timestamp(), " at ", e.ExpiredAt)] = true
 		}
-		seen = append(seen, fmt.Sprint(count, slices.Sorted(maps.Keys(b.items(store.PartitionScope{}))),
+		seen = append(seen, fmt.Sprint(count, slices.Sorted(maps.Keys(b.items(store.KeyOrRange{}))),
 			slices.Sorted(maps.Keys(deaths))))
 	}
 	return seen

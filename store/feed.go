@@ -12,7 +12,7 @@ import (
 
 // ChangesRequest asks for a page of a change feed.
 type ChangesRequest struct {
-	Scope    PartitionScope
+	Scope    KeyOrRange
 	Mode     ChangeFeedMode
 	Start    ChangesStart
 	Session  []SessionTokenEntry
@@ -37,12 +37,12 @@ func (c *Container) Changes(ctx context.Context, req ChangesRequest) (ChangesPag
 	}
 	f := feed.Reader{Owner: (*containerCallbacksAdapter)(c), Mode: req.Mode, Start: req.Start,
 		Limit: PageLimit(req.MaxItems)}
-	var sp *scan.ResolvedPartitionScope
+	var sp *scan.ResolvedKeyOrRange
 	var ranges []*container.Partition
 	var served *container.Partition
 	var at []uint64
 	err = c.withSources(ctx, req.Scope,
-		func(s *scan.ResolvedPartitionScope, sources []*scan.DocumentSource,
+		func(s *scan.ResolvedKeyOrRange, sources []*scan.DocumentSource,
 			in []*container.Partition) error {
 			sp, ranges, at = s, in, make([]uint64, len(sources))
 			for i, src := range sources {

@@ -72,7 +72,7 @@ func BenchmarkFeedOfPartition(b *testing.B) {
 	_, c, _ := benchStore(b, 20_000)
 	for b.Loop() {
 		page, _, err := c.Changes(b.Context(),
-			ChangesRequest{Scope: PartitionScope{Partition: benchKey(0).Partition}})
+			ChangesRequest{Scope: KeyOrRange{Partition: benchKey(0).Partition}})
 		if err != nil || len(page.Changes) != 10 {
 			b.Fatal(len(page.Changes), err)
 		}

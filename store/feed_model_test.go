@@ -87,7 +87,7 @@ func newFeedRig(t *testing.T, ranges int, seed uint64) *feedRig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	scopes := []store.PartitionScope{{}, {MaxEPK: "17"}, {MinEPK: "17", MaxEPK: "FF"},
+	scopes := []store.KeyOrRange{{}, {MaxEPK: "17"}, {MinEPK: "17", MaxEPK: "FF"},
 		{Partition: pk("p1")}, {Range: "0"}}
 	for _, s := range scopes {
 		w.follow(s)
@@ -357,7 +357,7 @@ func (w *feedRig) settle() {
 // changeFeedTestReader is a reader of a change feed that begins at the position at which it was created.
 type changeFeedTestReader struct {
 	w       *feedRig
-	scope   store.PartitionScope
+	scope   store.KeyOrRange
 	mode    store.ChangeFeedMode
 	after   string
 	seen    map[metamorphic.ItemKey]uint64
@@ -365,7 +365,7 @@ type changeFeedTestReader struct {
 }
 
 // follow adds a reader of the scope for each kind of feed, beginning at the current position.
-func (w *feedRig) follow(s store.PartitionScope) {
+func (w *feedRig) follow(s store.KeyOrRange) {
 	for _, mode := range []store.ChangeFeedMode{store.LatestVersions, store.AllVersions} {
 		page, _, err := w.c.Changes(w.ctx, store.ChangesRequest{Scope: s, Mode: mode, Start: store.ChangesStart{Now: true}})
 		if err != nil || len(page.Changes) > 0 {
@@ -434,7 +434,8 @@ func (f *changeFeedTestReader) divide() {
 		case f.scope.Range == gone:
 			f.scope.Range = r.ID
 		default:
-			other := &changeFeedTestReader{w: f.w, scope: store.PartitionScope{Range: r.ID}, mode: f.mode,
+			other := &changeFeedTestReader{w: f.w, scope: store.KeyOrRange{Range: r.ID},
+				mode:  f.mode,
 				after: f.after, seen: maps.Clone(f.seen), changes: maps.Clone(f.changes)}
 			if f.mode == store.AllVersions {
 				f.w.all = append(f.w.all, other)

@@ -80,9 +80,9 @@ func (c *Container) QueryChanges(ctx context.Context, req ChangesRequest,
 
 // add runs the query over some changes and appends its rows to the page.
 func (p *ChangesQueryPage) add(ctx context.Context, plan *query.Plan, env query.Env, changes []Change) error {
-	list := make([]query.UnstoredInputObject, len(changes))
+	list := make([]query.CallerProvidedObject, len(changes))
 	for i := range changes {
-		list[i] = query.UnstoredInputObject{Position: uint64(i + 1), Text: changes[i].AppendJSON(nil)}
+		list[i] = query.CallerProvidedObject{Position: uint64(i + 1), Text: changes[i].AppendJSON(nil)}
 	}
 	for cursor := ""; len(list) > 0; {
 		page, err := plan.RunValues(ctx, list, env, query.RunOptions{MaxItems: MaxPageItems, Cursor: cursor})

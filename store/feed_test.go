@@ -211,7 +211,7 @@ func TestFeedOfPrefix(t *testing.T) {
 				start, n := store.ChangesStart{After: "0"}, 0
 				for {
 					page, _, err := c.Changes(b.ctx,
-						store.ChangesRequest{Scope: store.PartitionScope{Partition: *key},
+						store.ChangesRequest{Scope: store.KeyOrRange{Partition: *key},
 							Mode: mode, Start: start, MaxItems: 3})
 					if err != nil {
 						t.Fatal(err)

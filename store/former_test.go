@@ -50,7 +50,7 @@ func TestFormerRanges(t *testing.T) {
 			}
 		}
 		for _, id := range old {
-			scope := store.PartitionScope{Range: id}
+			scope := store.KeyOrRange{Range: id}
 			page, _, err := b.c.List(b.ctx, store.ListOptions{Scope: scope})
 			if err != nil {
 				t.Fatal(err)
@@ -100,7 +100,7 @@ func TestFormerRanges(t *testing.T) {
 				t.Errorf("%d ranges, %s by the ranges %v: %v", n, how, old, got)
 			}
 		}
-		never := store.PartitionScope{Range: "999"}
+		never := store.KeyOrRange{Range: "999"}
 		_, _, err = b.c.List(b.ctx, store.ListOptions{Scope: never})
 		if fault.ErrorCode(err) != fault.CodeRangeGone {
 			t.Errorf("a range that there never was: %v", err)

@@ -122,8 +122,9 @@ func BenchmarkReplaceBy(b *testing.B) {
 // inSource runs fn with the data source (scan.DocumentSource) of the first range of a container.
 func inSource(b *testing.B, c *Container, fn func(s *scan.DocumentSource)) {
 	b.Helper()
-	err := c.withSources(context.Background(), PartitionScope{},
-		func(_ *scan.ResolvedPartitionScope, sources []*scan.DocumentSource, _ []*container.Partition) error {
+	err := c.withSources(context.Background(), KeyOrRange{},
+		func(_ *scan.ResolvedKeyOrRange, sources []*scan.DocumentSource,
+			_ []*container.Partition) error {
 			fn(sources[0])
 			return nil
 		})

@@ -98,7 +98,7 @@ func (c *Container) list(ctx context.Context, o ListOptions, sink PageItemReceiv
 	OperationReceipt, error) {
 	var p itemListPager
 	err := c.withSources(ctx, o.Scope,
-		func(sp *scan.ResolvedPartitionScope, sources []*scan.DocumentSource,
+		func(sp *scan.ResolvedKeyOrRange, sources []*scan.DocumentSource,
 			ranges []*container.Partition) error {
 			sink.Reset()
 			p = itemListPager{c: c, sink: sink, limit: PageLimit(o.MaxItems),

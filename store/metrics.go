@@ -71,7 +71,7 @@ func (ds *openDataset) metrics(ctx context.Context) (Metrics, error) {
 
 func (c *Container) metrics(ctx context.Context) (ContainerMetrics, error) {
 	m := ContainerMetrics{Database: c.d.ID(), Container: c.name, Purged: c.purged.Load()}
-	err := c.inspect(ctx, func(state *view.ContainerState, st *container.State, r engine.Reader) error {
+	err := c.inspect(ctx, func(state *view.ContainerAtTime, st *container.State, r engine.Reader) error {
 		now := state.Now
 		m.Now = now
 		p := st.Policy()

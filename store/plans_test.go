@@ -80,8 +80,9 @@ func TestEntriesCountIsCached(t *testing.T) {
 // inSources runs fn with the data source (scan.DocumentSource) of each range of a container.
 func inSources(t *testing.T, c *Container, fn func(*scan.DocumentSource)) {
 	t.Helper()
-	err := c.withSources(t.Context(), PartitionScope{},
-		func(_ *scan.ResolvedPartitionScope, sources []*scan.DocumentSource, _ []*container.Partition) error {
+	err := c.withSources(t.Context(), KeyOrRange{},
+		func(_ *scan.ResolvedKeyOrRange, sources []*scan.DocumentSource,
+			_ []*container.Partition) error {
 			for _, s := range sources {
 				fn(s)
 			}

@@ -129,7 +129,7 @@ func (c *Container) run(ctx context.Context, st *container.State, plan *query.Pl
 		Certain: c.isFull(q.Scope.Partition), Budget: q.Within,
 	}
 	var l scan.MultiRangeReadSegment
-	var state *view.ContainerState
+	var state *view.ContainerAtTime
 	if over != nil {
 		state = c.viewState(st, 0)
 		if l, err = scan.StageOf(state, over, q.Continuation); err != nil {
@@ -175,12 +175,13 @@ func (c *Container) run(ctx context.Context, st *container.State, plan *query.Pl
 
 // runIn computes one page of the rows in a scope. served is the last range that was read, nil if there was
 // none. It fails with errStale if the settings have changed since the plan was made.
-func (c *Container) runIn(ctx context.Context, st *container.State, plan *query.Plan, scope PartitionScope,
+func (c *Container) runIn(ctx context.Context, st *container.State, plan *query.Plan,
+	scope KeyOrRange,
 	session []SessionTokenEntry, o query.RunOptions) (page query.Page, served *container.Partition,
 	err error) {
 	stale := false
 	err = c.withSources(ctx, scope,
-		func(sp *scan.ResolvedPartitionScope, sources []*scan.DocumentSource,
+		func(sp *scan.ResolvedKeyOrRange, sources []*scan.DocumentSource,
 			ranges []*container.Partition) error {
 			list := make([]query.DocumentSource, len(sources))
 			for i, src := range sources {
@@ -260,7 +261,7 @@ func (c *Container) Rows(ctx context.Context, q QueryRequest) iter.Seq2[[]byte, 
 // other. It returns no spans if the query does not run range by range. For a query without a scope, reach
 // uses the partition key, or the prefix of one, that its conditions determine.
 func (c *Container) reach(st *container.State, plan *query.Plan,
-	q QueryRequest) (PartitionScope, []query.SourceKeyRange, error) {
+	q QueryRequest) (KeyOrRange, []query.SourceKeyRange, error) {
 	byRange := q.ByRange && plan.Streamable()
 	if s := q.Scope; !s.Partition.IsZero() || s.Range != "" || s.MinEPK != "" || s.MaxEPK != "" {
 		if !byRange {
@@ -278,16 +279,16 @@ func (c *Container) reach(st *container.State, plan *query.Plan,
 	case pinned && len(keys) == 0:
 		return q.Scope, nil, nil // the conditions contradict each other: nothing to read
 	case q.Cross == CrossStream && plan.ListsAggregates():
-		return PartitionScope{}, nil, c.mustMerge(plan, q)
+		return KeyOrRange{}, nil, c.mustMerge(plan, q)
 	case pinned && len(keys) == 1: // one partition, or all with this prefix of a key
 		if byRange || q.ByRange && c.isFull(keys[0]) {
-			return PartitionScope{Partition: keys[0]}, scan.SpansOfKeys(&c.def, keys), nil
+			return KeyOrRange{Partition: keys[0]}, scan.SpansOfKeys(&c.def, keys), nil
 		}
-		return PartitionScope{Partition: keys[0]}, nil, nil
+		return KeyOrRange{Partition: keys[0]}, nil, nil
 	case q.Cross == CrossRefuse:
-		return PartitionScope{}, nil, CrossPartitionDisabled()
+		return KeyOrRange{}, nil, CrossPartitionDisabled()
 	case q.Cross == CrossStream && !plan.Streamable():
-		return PartitionScope{}, nil, c.mustMerge(plan, q)
+		return KeyOrRange{}, nil, c.mustMerge(plan, q)
 	case byRange && pinned:
 		return q.Scope, scan.SpansOfKeys(&c.def, keys), nil
 	case byRange:

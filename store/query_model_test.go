@@ -176,12 +176,12 @@ func (g *indexPolicyComparisonFixture) kill(n int) {
 }
 
 // queryScopes returns one scope of each kind: the container, ranges, partition keys and others.
-func (g *indexPolicyComparisonFixture) queryScopes() []store.PartitionScope {
-	list := []store.PartitionScope{{}, {}, {}, {Range: g.anyContainer().Ranges().Ranges[0].ID},
+func (g *indexPolicyComparisonFixture) queryScopes() []store.KeyOrRange {
+	list := []store.KeyOrRange{{}, {}, {}, {Range: g.anyContainer().Ranges().Ranges[0].ID},
 		{MinEPK: "10", MaxEPK: "2A"}, {MinEPK: "05C1",
 			MaxEPK: "FF"}, {MinEPK: "30"}, {Partition: g.key(randomBody(g.r, 1))}}
 	if g.kind == metamorphic.Hierarchical {
-		list = append(list, store.PartitionScope{Partition: pk("x")})
+		list = append(list, store.KeyOrRange{Partition: pk("x")})
 	}
 	return list
 }
@@ -195,7 +195,7 @@ func (g *indexPolicyComparisonFixture) anyContainer() *store.Container {
 
 // documents returns the live documents of a scope without their system properties, and checks that they
 // are the same in all containers.
-func (g *indexPolicyComparisonFixture) documents(scope store.PartitionScope) (docs []any) {
+func (g *indexPolicyComparisonFixture) documents(scope store.KeyOrRange) (docs []any) {
 	g.t.Helper()
 	first := ""
 	for policy, c := range g.c {
@@ -251,17 +251,17 @@ func (g *indexPolicyComparisonFixture) ask(c *store.Container, request store.Que
 	}
 }
 
-// queryCase is a query with its expected result.
-type queryCase struct {
+// queryTestCase is a query with its expected result.
+type queryTestCase struct {
 	metamorphic.Query
 	tree  *syntax.QueryTree
-	scope store.PartitionScope
+	scope store.KeyOrRange
 	want  []any
 	cross store.CrossPartitionMode
 }
 
-func (g *indexPolicyComparisonFixture) one(q metamorphic.Query, scope store.PartitionScope,
-	docs []any) queryCase {
+func (g *indexPolicyComparisonFixture) one(q metamorphic.Query, scope store.KeyOrRange,
+	docs []any) queryTestCase {
 	g.t.Helper()
 	tree, err := syntax.Parse(q.Text)
 	if err != nil {
@@ -271,16 +271,16 @@ func (g *indexPolicyComparisonFixture) one(q metamorphic.Query, scope store.Part
 	if err != nil {
 		g.t.Fatalf("%s: %v", q.Text, err)
 	}
-	return queryCase{q, tree, scope, want, store.CrossPartitionMode(g.r.IntN(3))}
+	return queryTestCase{q, tree, scope, want, store.CrossPartitionMode(g.r.IntN(3))}
 }
 
-func (q *queryCase) request(page int) store.QueryRequest {
+func (q *queryTestCase) request(page int) store.QueryRequest {
 	return store.QueryRequest{Text: q.Text, Parameters: q.Parameters(), ListOptions: store.ListOptions{Scope: q.scope, MaxItems: page}}
 }
 
 // differs runs a query on the container with the indexing policy named policy, in pages of the given size. It
 // returns how the result differs from the expected one, or "".
-func (g *indexPolicyComparisonFixture) differs(policy string, q *queryCase, page int) string {
+func (g *indexPolicyComparisonFixture) differs(policy string, q *queryTestCase, page int) string {
 	g.t.Helper()
 	request := q.request(page)
 	request.Explain, request.Cross = g.r.IntN(16) == 0, q.cross
@@ -300,7 +300,7 @@ func (g *indexPolicyComparisonFixture) differs(policy string, q *queryCase, page
 }
 
 // reduce finds a small set of documents for which a query still has a wrong result, and reports it.
-func (g *indexPolicyComparisonFixture) reduce(policy string, q *queryCase, page int) {
+func (g *indexPolicyComparisonFixture) reduce(policy string, q *queryTestCase, page int) {
 	g.t.Helper()
 	ranges := len(g.anyContainer().Ranges().Ranges)
 	small := newIndexPolicyComparisonFixture(g.t, 0, ranges)
@@ -405,7 +405,7 @@ func TestQueriesOnManyDocuments(t *testing.T) {
 		}
 		g.put(body)
 	}
-	docs := g.documents(store.PartitionScope{})
+	docs := g.documents(store.KeyOrRange{})
 	if len(docs) != n {
 		t.Fatalf("%d documents", len(docs))
 	}
@@ -438,7 +438,7 @@ func TestQueriesOnManyDocuments(t *testing.T) {
 		"SELECT VALUE c.id FROM c WHERE ARRAY_CONTAINS(c.tags, 4) AND c.n = 2",
 		fmt.Sprintf(`SELECT VALUE c.id FROM c WHERE c.pk = "p1" AND (c.m BETWEEN 10 AND %d)`, n-n/7),
 	} {
-		q := g.one(metamorphic.Query{Text: text}, store.PartitionScope{}, docs)
+		q := g.one(metamorphic.Query{Text: text}, store.KeyOrRange{}, docs)
 		for policy := range g.c {
 			if what := g.differs(policy, &q, -1); what != "" {
 				t.Errorf("%s\npolicy %s: %.400s", text, policy, what)
@@ -479,8 +479,8 @@ func TestQueriesResume(t *testing.T) {
 func (g *indexPolicyComparisonFixture) resume() (times int) {
 	g.t.Helper()
 	g.clock.Advance(time.Second) // what an earlier query has left to die
-	docs := g.documents(store.PartitionScope{})
-	q := g.one(metamorphic.RandomRows(g.r), store.PartitionScope{}, docs)
+	docs := g.documents(store.KeyOrRange{})
+	q := g.one(metamorphic.RandomRows(g.r), store.KeyOrRange{}, docs)
 	touched := map[string]bool{}
 	story := "" // what happened, for the report
 	request := q.request(1 + g.r.IntN(3))

@@ -195,7 +195,7 @@ func TestQueryWithoutScope(t *testing.T) {
 		if got, err := b.rows(q); (kind != merged) != (err == nil) || err == nil && got != served || err != nil && !is(err, fault.CodeCrossPartition) {
 			t.Errorf("streamed across partitions: %s: %s, %v", text, got, err)
 		}
-		for _, scope := range []store.PartitionScope{{Range: b.c.Ranges().Ranges[0].ID},
+		for _, scope := range []store.KeyOrRange{{Range: b.c.Ranges().Ranges[0].ID},
 			{MinEPK: "10", MaxEPK: "FF"}, {Partition: pk("p1")}} {
 			q.Cross, q.Scope = store.CrossRefuse, scope // a scope is a scope, whatever is asked
 			if got, err := b.rows(q); err != nil {
@@ -259,7 +259,7 @@ func TestQueryScopes(t *testing.T) {
 		}
 		return strings.Join(ids, " ")
 	}
-	scoped := func(scope store.PartitionScope, text string) string {
+	scoped := func(scope store.KeyOrRange, text string) string {
 		t.Helper()
 		q := store.QueryRequest{Text: text}
 		q.Scope = scope
@@ -276,19 +276,22 @@ func TestQueryScopes(t *testing.T) {
 		return strings.Join(list, " ")
 	}
 	for name, c := range map[string]struct{ got, want string }{
-		"a full key": {scoped(store.PartitionScope{Partition: definition.NewPartitionKey(jsondoc.StringValue("p1"), jsondoc.StringValue("s0"))}, all), of(1, 0)},
-		"a prefix":   {scoped(store.PartitionScope{Partition: pk("p1")}, all), of(1, -1)},
-		"a prefix, in order": {scoped(store.PartitionScope{Partition: pk("p1")},
+		"a full key": {scoped(store.KeyOrRange{
+			Partition: definition.NewPartitionKey(jsondoc.StringValue("p1"), jsondoc.StringValue("s0"))}, all), of(1, 0)},
+		"a prefix": {scoped(store.KeyOrRange{Partition: pk("p1")}, all), of(1, -1)},
+		"a prefix, in order": {scoped(store.KeyOrRange{Partition: pk("p1")},
 			all+" ORDER BY c.id DESC"), reversed(of(1, -1))},
-		"a full key in WHERE": {scoped(store.PartitionScope{},
+		"a full key in WHERE": {scoped(store.KeyOrRange{},
 			all+" WHERE c.sub = 's0' AND c.pk = 'p1'"), of(1, 0)},
-		"a prefix in WHERE": {scoped(store.PartitionScope{}, all+" WHERE c.pk = 'p2'"), of(2, -1)},
-		"a prefix in WHERE, and more": {scoped(store.PartitionScope{},
+		"a prefix in WHERE": {scoped(store.KeyOrRange{}, all+" WHERE c.pk = 'p2'"), of(2, -1)},
+		"a prefix in WHERE, and more": {scoped(store.KeyOrRange{},
 			all+" WHERE c.pk = 'p2' AND c.sub != 's0' ORDER BY c.id"), of(2, 1)},
-		"a key that is nowhere": {scoped(store.PartitionScope{Partition: pk("nobody")}, all), ""},
-		"the halves of the container": {sorted(scoped(store.PartitionScope{MaxEPK: "1A"},
-			all) + " " + scoped(store.PartitionScope{MinEPK: "1A"}, all)), sorted(of(0, -1) + " " + of(1, -1) + " " + of(2, -1))},
-		"bounds with nothing between": {scoped(store.PartitionScope{MinEPK: "1A", MaxEPK: "1A"}, all), ""},
+		"a key that is nowhere": {scoped(store.KeyOrRange{Partition: pk("nobody")}, all), ""},
+		"the halves of the container": {sorted(scoped(store.KeyOrRange{MaxEPK: "1A"},
+			all) + " " + scoped(store.KeyOrRange{MinEPK: "1A"}, all)), sorted(
+			of(0, -1) + " " + of(1, -1) + " " + of(2, -1))},
+		"bounds with nothing between": {scoped(store.KeyOrRange{MinEPK: "1A", MaxEPK: "1A"}, all),
+			""},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: %s, want %s", name, c.got, c.want)
@@ -296,7 +299,7 @@ func TestQueryScopes(t *testing.T) {
 	}
 	var ranges string
 	for _, r := range b.c.Ranges().Ranges {
-		ranges += " " + scoped(store.PartitionScope{Range: r.ID}, all)
+		ranges += " " + scoped(store.KeyOrRange{Range: r.ID}, all)
 	}
 	if whole, err := b.rows(store.QueryRequest{Text: all}); err != nil || strings.Join(strings.Fields(ranges), " ") != whole {
 		t.Errorf("range after range %s, at once %s (%v)", ranges, whole, err)
@@ -310,7 +313,8 @@ func TestQueryScopes(t *testing.T) {
 	if q.Scope.Range = "77"; !is(second(b.rows(q)), fault.CodeRangeGone) {
 		t.Error("a range that does not exist was read")
 	}
-	if q.Scope = (store.PartitionScope{MinEPK: "nonsense"}); !is(second(b.rows(q)), fault.CodeBadRequest) {
+	if q.Scope = (store.KeyOrRange{MinEPK: "nonsense"}); !is(second(b.rows(q)),
+		fault.CodeBadRequest) {
 		t.Error("a bound that is no key was taken")
 	}
 }
@@ -420,7 +424,7 @@ func TestForeignContinuation(t *testing.T) {
 		b.put(fmt.Sprintf(`{"id":"%d","pk":"p%d","n":%d}`, i, i%3, i%2))
 	}
 	one := []store.QueryParameter{{Name: "@n", Value: jsondoc.NumberValue(0)}}
-	ask := func(text string, params []store.QueryParameter, scope store.PartitionScope,
+	ask := func(text string, params []store.QueryParameter, scope store.KeyOrRange,
 		token string) (store.QueryPage, error) {
 		q := store.QueryRequest{Text: text, Parameters: params}
 		q.Scope, q.MaxItems, q.Continuation = scope, 1, token
@@ -428,22 +432,22 @@ func TestForeignContinuation(t *testing.T) {
 		return page, err
 	}
 	for _, text := range []string{"SELECT * FROM c WHERE c.n = @n", "SELECT * FROM c WHERE c.n = @n ORDER BY c.id"} {
-		first, err := ask(text, one, store.PartitionScope{}, "")
+		first, err := ask(text, one, store.KeyOrRange{}, "")
 		if err != nil || first.Continuation == "" {
 			t.Fatal(first, err)
 		}
-		if _, err := ask(text, one, store.PartitionScope{}, first.Continuation); err != nil {
+		if _, err := ask(text, one, store.KeyOrRange{}, first.Continuation); err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
 		for name, err := range map[string]error{
 			"another query": second2(ask(strings.Replace(text, "*", "c.id", 1), one,
-				store.PartitionScope{}, first.Continuation)),
+				store.KeyOrRange{}, first.Continuation)),
 			"another parameter": second2(ask(text, []store.QueryParameter{{Name: "@n",
-				Value: jsondoc.NumberValue(1)}}, store.PartitionScope{}, first.Continuation)),
-			"another scope": second2(ask(text, one, store.PartitionScope{Partition: pk("p1")},
+				Value: jsondoc.NumberValue(1)}}, store.KeyOrRange{}, first.Continuation)),
+			"another scope": second2(ask(text, one, store.KeyOrRange{Partition: pk("p1")},
 				first.Continuation)),
 			"another range": second2(ask(text, one,
-				store.PartitionScope{Range: b.c.Ranges().Ranges[0].ID}, first.Continuation)),
+				store.KeyOrRange{Range: b.c.Ranges().Ranges[0].ID}, first.Continuation)),
 		} {
 			if inner := new(query.CursorError); !is(err, fault.CodeBadRequest) || !errors.As(err, &inner) {
 				t.Errorf("%s, %s: %v", text, name, err)

@@ -447,7 +447,7 @@ func TestUniqueUnderConcurrency(t *testing.T) {
 				t.Error(err)
 			}
 			page, _, err := b.c.List(b.ctx,
-				store.ListOptions{Scope: store.PartitionScope{Partition: pk("y")}, MaxItems: -1})
+				store.ListOptions{Scope: store.KeyOrRange{Partition: pk("y")}, MaxItems: -1})
 			if err != nil {
 				t.Error(err)
 			}
@@ -584,7 +584,7 @@ func TestReadsReturnDurableWrites(t *testing.T) {
 		_, err := b.c.Delete(b.ctx, pk("x"), "a", store.WriteOptions{})
 		return err
 	}
-	list := func(scope store.PartitionScope) func() (string, error) {
+	list := func(scope store.KeyOrRange) func() (string, error) {
 		return func() (string, error) {
 			page, _, err := b.c.List(b.ctx, store.ListOptions{Scope: scope})
 			text := ""
@@ -657,13 +657,13 @@ func TestReadsReturnDurableWrites(t *testing.T) {
 		{"read of a delete", upsert(1), remove, read, "", fault.CodeNotFound, false},
 		{"readmany of a replace", upsert(1), upsert(2), readMany, fresh, 0, false},
 		{"readmany of a delete", upsert(1), remove, readMany, "", 0, false},
-		{"list of an insert", nil, upsert(2), list(store.PartitionScope{}), fresh, 0, false},
-		{"list of a replace", upsert(1), upsert(2), list(store.PartitionScope{}), fresh, 0, false},
-		{"list of a delete", upsert(1), remove, list(store.PartitionScope{}), "", 0, false},
+		{"list of an insert", nil, upsert(2), list(store.KeyOrRange{}), fresh, 0, false},
+		{"list of a replace", upsert(1), upsert(2), list(store.KeyOrRange{}), fresh, 0, false},
+		{"list of a delete", upsert(1), remove, list(store.KeyOrRange{}), "", 0, false},
 		{"list of a replace in a partition", upsert(1), upsert(2),
-			list(store.PartitionScope{Partition: pk("x")}), fresh, 0, false},
+			list(store.KeyOrRange{Partition: pk("x")}), fresh, 0, false},
 		{"list of a delete in a partition", upsert(1), remove,
-			list(store.PartitionScope{Partition: pk("x")}), "", 0, false},
+			list(store.KeyOrRange{Partition: pk("x")}), "", 0, false},
 		{"query of a replace", upsert(1), upsert(2), query, fresh, 0, false},
 		{"query of a delete", upsert(1), remove, query, "", 0, false},
 		{"create against an insert", nil, upsert(2), create("a", "other"), "", fault.CodeConflict, false},

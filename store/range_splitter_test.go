@@ -82,7 +82,7 @@ func TestRangesFollowThroughput(t *testing.T) {
 				t.Fatal(err)
 			}
 			b.fill(60, 20)
-			want := b.items(store.PartitionScope{})
+			want := b.items(store.KeyOrRange{})
 			if n := len(b.rangeIDs()); n != c.first {
 				t.Fatalf("%d ranges to begin with, not %d", n, c.first)
 			}
@@ -107,7 +107,7 @@ func TestRangesFollowThroughput(t *testing.T) {
 				}
 			}
 			checkRanges(t, b.c.Ranges())
-			if got := b.items(store.PartitionScope{}); fmt.Sprint(got) != fmt.Sprint(want) {
+			if got := b.items(store.KeyOrRange{}); fmt.Sprint(got) != fmt.Sprint(want) {
 				t.Errorf("%d items, not %d, or others", len(got), len(want))
 			}
 		})
@@ -226,7 +226,7 @@ func TestCrashDuringThroughputRaise(t *testing.T) {
 	disk := testdisk.NewCrashable(t)
 	b, s := newSplitBench(t, disk)
 	b.make(300)
-	want := b.items(store.PartitionScope{})
+	want := b.items(store.KeyOrRange{})
 	var wrecks []*testdisk.EngineStorage
 	s.after = func() { wrecks = append(wrecks, disk.CrashClone(vfs.CrashCloneCfg{})) }
 	b.raise(definition.Throughput{Manual: 25_000}, false)
@@ -266,7 +266,7 @@ func TestFailedSplitIsRepeated(t *testing.T) {
 	for n := range 8 {
 		b, s := newSplitBench(t, testdisk.New(t))
 		b.make(60)
-		want := b.items(store.PartitionScope{})
+		want := b.items(store.KeyOrRange{})
 		var step atomic.Int64
 		s.failing(func() error {
 			if step.Add(1) == int64(n+2) { // behind the offer

@@ -85,8 +85,9 @@ func TestReindexUnderWrites(t *testing.T) {
 // running.
 func (g *indexConsistencyFixture) verifyMoment() {
 	g.t.Helper()
-	err := g.c.withSources(context.Background(), PartitionScope{},
-		func(_ *scan.ResolvedPartitionScope, sources []*scan.DocumentSource, _ []*container.Partition) error {
+	err := g.c.withSources(context.Background(), KeyOrRange{},
+		func(_ *scan.ResolvedKeyOrRange, sources []*scan.DocumentSource,
+			_ []*container.Partition) error {
 			for _, s := range sources {
 				g.verifySource(s)
 			}
@@ -196,7 +197,7 @@ func TestShapeLimit(t *testing.T) {
 		put(i)
 	}
 	g.check()
-	g.compareSources(PartitionScope{})
+	g.compareSources(KeyOrRange{})
 	for i := 0; i < view.MaxShapes; i += 7 {
 		if _, err := g.c.Delete(t.Context(),
 			definition.NewPartitionKey(jsondoc.StringValue(fmt.Sprint("p", i%4))), fmt.Sprint(i), WriteOptions{}); err != nil {
@@ -215,7 +216,7 @@ func TestShapeLimit(t *testing.T) {
 		put(view.MaxShapes + 100 + i)
 	}
 	g.check()
-	g.compareSources(PartitionScope{})
+	g.compareSources(KeyOrRange{})
 	if _, full := g.c.state.Load().Ranges[0].Shapes.LookUp(container.DocumentShapeHash{}); !full {
 		t.Error("there is room for more shapes")
 	}
@@ -225,7 +226,7 @@ func TestShapeLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	g.check()
-	g.compareSources(PartitionScope{})
+	g.compareSources(KeyOrRange{})
 	if err := g.db.Close(); err != nil {
 		t.Error(err)
 	}

@@ -166,18 +166,18 @@ func TestContainerChangesOfSeveralStores(t *testing.T) {
 	})
 	each("split", `"changeFeedPolicy":{"retentionDuration":10}`, 1, func(t *testing.T, a, b *testStore) {
 		a.fill(40, 20)
-		want := len(b.items(store.PartitionScope{}))
+		want := len(b.items(store.KeyOrRange{}))
 		b.split("0", "")
 		a.doc("more", 0)
-		if got := len(b.items(store.PartitionScope{})); want != 40 || got != 41 ||
-			len(a.items(store.PartitionScope{})) != 41 {
+		if got := len(b.items(store.KeyOrRange{})); want != 40 || got != 41 ||
+			len(a.items(store.KeyOrRange{})) != 41 {
 			t.Errorf("%d, then %d items", want, got)
 		}
 		a.split("1", "")
 		if one, two := a.rangeIDs(), b.rangeIDs(); len(one) != 3 {
 			t.Errorf("ranges %v and %v", one, two)
 		}
-		if _, _, err := b.c.List(b.ctx, store.ListOptions{Scope: store.PartitionScope{Range: "1"}}); !is(err,
+		if _, _, err := b.c.List(b.ctx, store.ListOptions{Scope: store.KeyOrRange{Range: "1"}}); !is(err,
 			fault.CodeRangeGone) {
 			t.Errorf("a range that the other has split: %v", err)
 		}

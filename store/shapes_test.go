@@ -13,16 +13,16 @@ import (
 	"github.com/mayflydb/mayfly/store/definition"
 )
 
-// queryReadLimitCase is a typical query with limits for the documents and index entries that its first page
-// may read; -1 means no limit. %d in the text stands for the number of documents.
-type queryReadLimitCase struct {
+// maxDocumentsReadTestCase is a typical query with limits for the documents and index entries that its first
+// page may read; -1 means no limit. %d in the text stands for the number of documents.
+type maxDocumentsReadTestCase struct {
 	name, text, pk  string
 	loaded, entries int64 // at most; entries also as a share of the documents, see all
 	all             bool  // entries are of all documents
 }
 
-func shapes() []queryReadLimitCase {
-	return []queryReadLimitCase{
+func shapes() []maxDocumentsReadTestCase {
+	return []maxDocumentsReadTestCase{
 		{name: "id", text: "SELECT * FROM c WHERE c.id = '77'", loaded: 1, entries: 2},
 		{name: "count", text: "SELECT VALUE COUNT(1) FROM c"},
 		{name: "count of a quarter", text: "SELECT VALUE COUNT(1) FROM c WHERE c.status = 1", all: true},

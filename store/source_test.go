@@ -177,14 +177,16 @@ func (g *indexConsistencyFixture) step(r *rand.Rand, from, to int) {
 }
 
 // scopes returns one scope of each kind.
-func (g *indexConsistencyFixture) scopes() []PartitionScope {
-	list := []PartitionScope{{}, {MinEPK: "10", MaxEPK: "2A"}, {MinEPK: "05C1", MaxEPK: "FF"}, {Range: "0"}}
+func (g *indexConsistencyFixture) scopes() []KeyOrRange {
+	list := []KeyOrRange{{}, {MinEPK: "10", MaxEPK: "2A"}, {MinEPK: "05C1", MaxEPK: "FF"},
+		{Range: "0"}}
 	if g.spec.PartitionKey.Kind == definition.KindMultiHash {
-		return append(list, PartitionScope{Partition: definition.NewPartitionKey(jsondoc.StringValue("p1"))},
-			PartitionScope{Partition: definition.NewPartitionKey(jsondoc.StringValue("p1"),
+		return append(list, KeyOrRange{
+			Partition: definition.NewPartitionKey(jsondoc.StringValue("p1"))},
+			KeyOrRange{Partition: definition.NewPartitionKey(jsondoc.StringValue("p1"),
 				jsondoc.StringValue("s2"))})
 	}
-	return append(list, PartitionScope{Partition: definition.NewPartitionKey(jsondoc.StringValue("p1"))})
+	return append(list, KeyOrRange{Partition: definition.NewPartitionKey(jsondoc.StringValue("p1"))})
 }
 
 // TestScanSources checks that the data sources of queries (scan.DocumentSource) return the same documents as
@@ -226,7 +228,7 @@ func TestScanSources(t *testing.T) {
 
 // inScope reads every document by its key, and returns the rids of those in a scope, in the order of
 // ranges and rids.
-func (g *indexConsistencyFixture) inScope(scope PartitionScope) (rids []uint64) {
+func (g *indexConsistencyFixture) inScope(scope KeyOrRange) (rids []uint64) {
 	g.t.Helper()
 	st := g.c.state.Load()
 	byRange := map[string][]uint64{}
@@ -255,13 +257,14 @@ func (g *indexConsistencyFixture) inScope(scope PartitionScope) (rids []uint64) 
 
 // compareSources compares the documents that the data sources of a scope return with those of point reads.
 // No writes may be running.
-func (g *indexConsistencyFixture) compareSources(scope PartitionScope) {
+func (g *indexConsistencyFixture) compareSources(scope KeyOrRange) {
 	g.t.Helper()
 	var seen []uint64
 	var counted int64
 	exact := true
 	err := g.c.withSources(context.Background(), scope,
-		func(_ *scan.ResolvedPartitionScope, sources []*scan.DocumentSource, _ []*container.Partition) error {
+		func(_ *scan.ResolvedKeyOrRange, sources []*scan.DocumentSource,
+			_ []*container.Partition) error {
 			for _, s := range sources {
 				live := g.verifySource(s)
 				for _, r := range live {
@@ -513,8 +516,8 @@ func TestComputedPropertiesInIndexes(t *testing.T) {
 	g.replace(`{"includedPaths":[{"path":"/lower/?"}],"excludedPaths":[{"path":"/*"}],"compositeIndexes":[[{"path":"/lower"},{"path":"/id"}]]}`)
 	lower := index.Path{{Name: "lower"}}
 	find := func() (usable bool, n int) {
-		err := g.c.withSources(t.Context(), PartitionScope{},
-			func(_ *scan.ResolvedPartitionScope, sources []*scan.DocumentSource,
+		err := g.c.withSources(t.Context(), KeyOrRange{},
+			func(_ *scan.ResolvedKeyOrRange, sources []*scan.DocumentSource,
 				_ []*container.Partition) error {
 				usable = sources[0].Index().RangeIndexed(lower)
 				key, _ := sources[0].Index().Term(lower, jsondoc.StringValue("abc3"))

@@ -14,12 +14,12 @@ import (
 // withSources runs fn with a scan.DocumentSource for each partition range of the scope, in the order of the
 // ranges, and with these ranges. All sources read one snapshot. When withSources returns, everything that fn
 // has read is durable.
-func (c *Container) withSources(ctx context.Context, scope PartitionScope,
-	fn func(*scan.ResolvedPartitionScope, []*scan.DocumentSource, []*container.Partition) error) error {
+func (c *Container) withSources(ctx context.Context, scope KeyOrRange,
+	fn func(*scan.ResolvedKeyOrRange, []*scan.DocumentSource, []*container.Partition) error) error {
 	var sources []*scan.DocumentSource
 	var ranges []*container.Partition
-	var state *view.ContainerState
-	var sp scan.ResolvedPartitionScope
+	var state *view.ContainerAtTime
+	var sp scan.ResolvedKeyOrRange
 	watch := c.ds.pageWatch(ctx)
 	pick := func(st *container.State) (_ []*container.Partition, err error) {
 		state = c.viewState(st, 0)
@@ -65,9 +65,10 @@ func newSources(ranges []*container.Partition, indexed bool) []*scan.DocumentSou
 	return sources
 }
 
-// scope returns the partition ranges and key bounds that a PartitionScope, the part of the container that a
-// list or query reads, has in the state st. Errors are those of scan.Resolve.
-func (c *Container) scope(st *container.State, s PartitionScope) (scan.ResolvedPartitionScope, error) {
+// scope returns the partition ranges and key bounds that a KeyOrRange, the part of the container
+// that a list or query reads, has in the state st. Errors are those of scan.Resolve.
+func (c *Container) scope(st *container.State, s KeyOrRange) (scan.ResolvedKeyOrRange,
+	error) {
 	return scan.Resolve(c.viewState(st, 0), st.InFormer(s))
 }
 
@@ -78,8 +79,8 @@ type containerCallbacksAdapter Container
 // Identity returns the container's names and numbers.
 func (c *containerCallbacksAdapter) Identity() *view.ContainerIdentity { return &c.items.Identity }
 
-// Present returns the container's current state as a view.ContainerState, a plain value without locks.
-func (c *containerCallbacksAdapter) Present() *view.ContainerState {
+// Present returns the container's current state as a view.ContainerAtTime, a plain value without locks.
+func (c *containerCallbacksAdapter) Present() *view.ContainerAtTime {
 	return (*Container)(c).viewState(c.state.Load(), (*Container)(c).moment())
 }
 

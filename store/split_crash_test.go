@@ -167,7 +167,7 @@ func (b *testStore) sound(what string, want map[string]string) {
 	b.t.Helper()
 	checkClean(b.t, b.db)
 	checkRanges(b.t, b.c.Ranges())
-	if got := b.items(store.PartitionScope{}); !maps.Equal(got, want) {
+	if got := b.items(store.KeyOrRange{}); !maps.Equal(got, want) {
 		b.t.Errorf("%s: %d items, not %d, or others", what, len(got), len(want))
 	}
 	if got, err := b.rows(store.QueryRequest{
@@ -198,7 +198,7 @@ func TestCrashInASplit(t *testing.T) {
 	disk := testdisk.NewCrashable(t)
 	b, s := newSplitBench(t, disk)
 	b.make(2000) // several times what is copied in one piece
-	want := b.items(store.PartitionScope{})
+	want := b.items(store.KeyOrRange{})
 	var wrecks []*testdisk.EngineStorage
 	s.after = func() { wrecks = append(wrecks, disk.CrashClone(vfs.CrashCloneCfg{})) }
 	b.split("0", "")
@@ -233,7 +233,7 @@ func TestFailureInASplit(t *testing.T) {
 			disk := testdisk.NewCrashable(t)
 			b, s := newSplitBench(t, disk)
 			b.make(60)
-			want := b.items(store.PartitionScope{})
+			want := b.items(store.KeyOrRange{})
 			var steps atomic.Int64
 			s.failing(func() error {
 				if step := int(steps.Add(1)); step == n+1 || step > n && lasts {
@@ -338,7 +338,7 @@ func TestSplitUnderTheReaper(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		want := b.items(store.PartitionScope{})
+		want := b.items(store.KeyOrRange{})
 		done := s.at(n, func() { b.split("0", "") })
 		if _, err := b.db.SweepNow(b.ctx); err != nil {
 			t.Error(err)

@@ -65,7 +65,8 @@ func TestFeedsAcrossSplits(t *testing.T) {
 							p = parents[p]
 						}
 						req := store.ChangesRequest{Mode: mode, MaxItems: 1 + r.IntN(9),
-							Scope: store.PartitionScope{Range: id}, Start: store.ChangesStart{After: from}}
+							Scope: store.KeyOrRange{Range: id}, Start: store.ChangesStart{
+								After: from}}
 						page, _, err := b.c.Changes(b.ctx, req)
 						if err != nil {
 							t.Fatal(err)
@@ -167,7 +168,7 @@ func (b *testStore) create(policies string, ranges int) {
 func (b *testStore) feedNow(t *testing.T, id string) string {
 	t.Helper()
 	page, _, err := b.c.Changes(b.ctx, store.ChangesRequest{Mode: store.AllVersions,
-		Scope: store.PartitionScope{Range: id}, Start: store.ChangesStart{Now: true}})
+		Scope: store.KeyOrRange{Range: id}, Start: store.ChangesStart{Now: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -58,7 +58,7 @@ func newPagingBench(t *testing.T, ranges int) *testStore {
 }
 
 // page returns one page of a query with at most n rows, and the continuation for the next page.
-func (b *testStore) page(text string, scope store.PartitionScope, n int,
+func (b *testStore) page(text string, scope store.KeyOrRange, n int,
 	token string) (rows []string, next string) {
 	b.t.Helper()
 	q := store.QueryRequest{Text: text}
@@ -131,11 +131,11 @@ func TestPagesAcrossSplits(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		b := newPagingBench(t, 1+int(seed%3))
 		for _, q := range pagedQueries {
-			want, _ := b.page(q.text, store.PartitionScope{}, 1000, "")
+			want, _ := b.page(q.text, store.KeyOrRange{}, 1000, "")
 			var got []string
 			for token, pages := "", 0; token != "" || pages == 0; pages++ {
 				var rows []string
-				rows, token = b.page(q.text, store.PartitionScope{}, 1+r.IntN(20), token)
+				rows, token = b.page(q.text, store.KeyOrRange{}, 1+r.IntN(20), token)
 				if got = append(got, rows...); r.IntN(4) == 0 && len(b.rangeIDs()) < 24 {
 					b.splitRandom(r)
 				}
@@ -166,8 +166,9 @@ func TestRangeContinuationAfterSplit(t *testing.T) {
 			}
 			b := newPagingBench(t, 1+int(seed%2))
 			parent := b.rangeIDs()[int(seed%2)]
-			want, _ := b.page(q.text, store.PartitionScope{Range: parent}, 1000, "")
-			given, token := b.page(q.text, store.PartitionScope{Range: parent}, 1+r.IntN(len(want)/2), "")
+			want, _ := b.page(q.text, store.KeyOrRange{Range: parent}, 1000, "")
+			given, token := b.page(q.text, store.KeyOrRange{Range: parent}, 1+r.IntN(len(want)/2),
+				"")
 			given = append(given, b.continueQuery(q.text, parent, token, q.by, q.descending, r, 3)...)
 			sameRows(t, fmt.Sprintf("seed %d: %s", seed, q.text), given, want, "", false)
 			b.close()
@@ -182,7 +183,7 @@ func (b *testStore) continueQuery(text, id, token, by string, descending bool, r
 	b.t.Helper()
 	lower, upper := b.split(id, "")
 	for _, half := range []string{lower, upper} {
-		scope := store.PartitionScope{Range: half}
+		scope := store.KeyOrRange{Range: half}
 		if r.IntN(2) == 0 { // some clients name the bounds, too
 			set := b.c.Ranges().Ranges
 			g := set[slices.IndexFunc(set, func(g store.PartitionRange) bool { return g.ID == half })]
@@ -210,7 +211,7 @@ func TestListsAcrossSplits(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		b := newPagingBench(t, 1+int(seed%3))
 		seen := map[string]int{}
-		page := func(scope store.PartitionScope, token string) string {
+		page := func(scope store.KeyOrRange, token string) string {
 			p, _, err := b.c.List(b.ctx, store.ListOptions{Scope: scope, MaxItems: 1 + r.IntN(9),
 				Continuation: token})
 			if err != nil {
@@ -221,7 +222,8 @@ func TestListsAcrossSplits(t *testing.T) {
 			}
 			return p.Continuation
 		}
-		for token := page(store.PartitionScope{}, ""); token != ""; token = page(store.PartitionScope{},
+		for token := page(store.KeyOrRange{},
+			""); token != ""; token = page(store.KeyOrRange{},
 			token) {
 			if r.IntN(3) == 0 && len(b.rangeIDs()) < 16 {
 				b.splitRandom(r)
@@ -234,14 +236,14 @@ func TestListsAcrossSplits(t *testing.T) {
 		}
 		clear(seen)
 		for _, id := range b.rangeIDs() {
-			token := page(store.PartitionScope{Range: id}, "")
+			token := page(store.KeyOrRange{Range: id}, "")
 			if token == "" {
 				continue
 			}
 			lower, upper := b.split(id, "")
 			for _, half := range []string{lower, upper} {
-				for next := page(store.PartitionScope{Range: half},
-					token); next != ""; next = page(store.PartitionScope{Range: half}, next) {
+				for next := page(store.KeyOrRange{Range: half},
+					token); next != ""; next = page(store.KeyOrRange{Range: half}, next) {
 				}
 			}
 		}
@@ -262,15 +264,16 @@ func TestForeignContinuationOfARange(t *testing.T) {
 	defer b.close()
 	ids := b.rangeIDs()
 	for _, text := range []string{"SELECT * FROM c", "SELECT * FROM c ORDER BY c.n"} {
-		_, token := b.page(text, store.PartitionScope{Range: ids[1]}, 2, "")
+		_, token := b.page(text, store.KeyOrRange{Range: ids[1]}, 2, "")
 		lower, _ := b.split(ids[1], "")
-		_, narrow := b.page(text, store.PartitionScope{Range: lower}, 2, token)
+		_, narrow := b.page(text, store.KeyOrRange{Range: lower}, 2, token)
 		for _, c := range []struct {
 			token string
-			scope store.PartitionScope
-		}{{token, store.PartitionScope{Range: ids[0]}}, {token, store.PartitionScope{Range: ids[2]}}, {token,
-			store.PartitionScope{}}, {token, store.PartitionScope{MinEPK: "01"}}, {
-			narrow, store.PartitionScope{Range: b.rangeIDs()[2]}}} {
+			scope store.KeyOrRange
+		}{{token, store.KeyOrRange{Range: ids[0]}}, {token,
+			store.KeyOrRange{Range: ids[2]}}, {token,
+			store.KeyOrRange{}}, {token, store.KeyOrRange{MinEPK: "01"}}, {
+			narrow, store.KeyOrRange{Range: b.rangeIDs()[2]}}} {
 			q := store.QueryRequest{Text: text}
 			q.Scope, q.Continuation = c.scope, c.token
 			if _, _, err := b.c.Query(b.ctx, q); !is(err, fault.CodeBadRequest) {

@@ -170,7 +170,7 @@ func TestRestoreBesideASplit(t *testing.T) {
 	for at := 0; ; at++ {
 		b, s := newSplitBench(t, testdisk.New(t))
 		b.make(60)
-		want := b.items(store.PartitionScope{})
+		want := b.items(store.KeyOrRange{})
 		if _, err := b.db.Snapshot(b.ctx, "before"); err != nil {
 			t.Fatal(err)
 		}
@@ -206,7 +206,7 @@ func TestRestoreBesideASplit(t *testing.T) {
 			if b.c, err = d.Container("c"); err != nil {
 				t.Fatal(err)
 			}
-			got := b.items(store.PartitionScope{}) // with other etags after a restore
+			got := b.items(store.KeyOrRange{}) // with other etags after a restore
 			if !slices.Equal(slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want))) {
 				t.Errorf("step %d, %q: %d items, not %d, or others", at, name, len(got), len(want))
 			}

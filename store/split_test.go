@@ -41,7 +41,7 @@ func (b *testStore) fill(n, keys int) {
 }
 
 // items returns the JSON of all items in a scope, by id.
-func (b *testStore) items(scope store.PartitionScope) map[string]string {
+func (b *testStore) items(scope store.KeyOrRange) map[string]string {
 	b.t.Helper()
 	all := map[string]string{}
 	for o := (store.ListOptions{Scope: scope, MaxItems: 7}); ; {
@@ -74,12 +74,12 @@ func TestSplit(t *testing.T) {
 	for _, ranges := range []int{1, 3} {
 		b := newTestStore(t, `"uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}`, ranges)
 		b.fill(200, 50)
-		before := b.items(store.PartitionScope{})
+		before := b.items(store.KeyOrRange{})
 		r := rand.New(rand.NewPCG(uint64(ranges), 0))
 		for range 8 {
 			set := b.c.Ranges()
 			victim := set.Ranges[r.IntN(len(set.Ranges))]
-			held := b.items(store.PartitionScope{Range: victim.ID})
+			held := b.items(store.KeyOrRange{Range: victim.ID})
 			lower, upper := b.split(victim.ID, "")
 
 			after := b.c.Ranges()
@@ -95,15 +95,15 @@ func TestSplit(t *testing.T) {
 					lsn uint64
 					ok  bool
 				}{{victim.LSN, true}, {half.LSN + 1, false}} {
-					o := store.ListOptions{Scope: store.PartitionScope{Range: half.ID},
+					o := store.ListOptions{Scope: store.KeyOrRange{Range: half.ID},
 						Session: []store.SessionTokenEntry{{Range: victim.ID, LSN: s.lsn}}}
 					if _, _, err := b.c.List(b.ctx, o); s.ok && err != nil || !s.ok && !is(err, fault.CodeSessionNotAvailable) {
 						t.Errorf("range %s at the position %d of its parent: %v", half.ID, s.lsn, err)
 					}
 				}
 			}
-			halves := []map[string]string{b.items(store.PartitionScope{Range: lower}),
-				b.items(store.PartitionScope{Range: upper})}
+			halves := []map[string]string{b.items(store.KeyOrRange{Range: lower}),
+				b.items(store.KeyOrRange{Range: upper})}
 			if n := len(halves[0]) - len(halves[1]); n < -16 || n > 16 {
 				t.Errorf("the halves have %d and %d items", len(halves[0]), len(halves[1]))
 			}
@@ -112,7 +112,8 @@ func TestSplit(t *testing.T) {
 					t.Errorf("%s became %q or %q", it, halves[0][id], halves[1][id])
 				}
 			}
-			if _, _, err := b.c.List(b.ctx, store.ListOptions{Scope: store.PartitionScope{Range: victim.ID}}); !is(err, fault.CodeRangeGone) {
+			if _, _, err := b.c.List(b.ctx, store.ListOptions{
+				Scope: store.KeyOrRange{Range: victim.ID}}); !is(err, fault.CodeRangeGone) {
 				t.Errorf("the range that was split was read: %v", err)
 			}
 			if _, err := b.c.Split(b.ctx, victim.ID, ""); !is(err, fault.CodeRangeGone) {
@@ -120,7 +121,7 @@ func TestSplit(t *testing.T) {
 			}
 			checkClean(t, b.db)
 		}
-		for id, it := range b.items(store.PartitionScope{}) {
+		for id, it := range b.items(store.KeyOrRange{}) {
 			if before[id] != it {
 				t.Errorf("%s has become %s", before[id], it)
 			}
@@ -233,7 +234,7 @@ func TestSplitOfOneKey(t *testing.T) {
 	b.fill(20, 1)
 	for range 12 {
 		for _, id := range b.rangeIDs() {
-			if n := len(b.items(store.PartitionScope{Range: id})); n == 20 {
+			if n := len(b.items(store.KeyOrRange{Range: id})); n == 20 {
 				b.split(id, "")
 			} else if n != 0 {
 				t.Fatalf("range %s has %d of 20 documents", id, n)
@@ -271,11 +272,11 @@ func TestSplitKeepsGhostsInvisible(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		want := b.items(store.PartitionScope{})
+		want := b.items(store.KeyOrRange{})
 		for range 4 {
 			b.split(b.rangeIDs()[0], "")
 		}
-		if got := b.items(store.PartitionScope{}); len(got) != 50 || len(want) != 50 {
+		if got := b.items(store.KeyOrRange{}); len(got) != 50 || len(want) != 50 {
 			t.Errorf("%d items were alive, now %d", len(want), len(got))
 		}
 		purged, err := b.db.SweepNow(b.ctx)
@@ -369,7 +370,7 @@ func TestReadsAndWritesDuringSplit(t *testing.T) {
 					t.Errorf("the rid of %s leads to %s, %v", id, key.ID, err)
 				}
 				page, _, err := b.c.Query(b.ctx, store.QueryRequest{Text: "SELECT VALUE c.n FROM c WHERE c.id = '" + id + "'",
-					ListOptions: store.ListOptions{Scope: store.PartitionScope{Partition: p},
+					ListOptions: store.ListOptions{Scope: store.KeyOrRange{Partition: p},
 						Session: session}})
 				if err != nil || len(page.Rows) != 1 || string(page.Rows[0]) != fmt.Sprint(counts[id]) {
 					t.Errorf("%s was found as %s, %v", body, page.Rows, err)
@@ -385,7 +386,7 @@ func TestReadsAndWritesDuringSplit(t *testing.T) {
 				return
 			}
 			n := gjson.ParseBytes(page.Rows[0]).Int()
-			list := int64(len(b.items(store.PartitionScope{})))
+			list := int64(len(b.items(store.KeyOrRange{})))
 			if n < low || list < n {
 				t.Errorf("%d items, then %d, then %d in a list", low, n, list)
 				return

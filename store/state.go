@@ -282,7 +282,7 @@ func (c *Container) followSplit(ctx context.Context) error {
 	if !c.state.Load().Elsewhere {
 		return nil
 	}
-	return c.inspect(ctx, func(*view.ContainerState, *container.State, engine.Reader) error { return nil })
+	return c.inspect(ctx, func(*view.ContainerAtTime, *container.State, engine.Reader) error { return nil })
 }
 
 // While a server splits a range, the other servers cannot write to it, since the copy would miss their

@@ -84,7 +84,7 @@ func TestScansEndWithContext(t *testing.T) {
 			return err
 		},
 		"list of a partition": func(ctx context.Context) error {
-			_, _, err := b.c.List(ctx, store.ListOptions{Scope: store.PartitionScope{Partition: pk("a")}})
+			_, _, err := b.c.List(ctx, store.ListOptions{Scope: store.KeyOrRange{Partition: pk("a")}})
 			return err
 		},
 		"feed": func(ctx context.Context) error {
@@ -154,7 +154,7 @@ func TestPagesOverExpiredItems(t *testing.T) {
 	b, wall := expiredItems(t, limit)
 	wall.step.Store(int64(2 * time.Second))
 	defer wall.step.Store(0)
-	for _, scope := range []store.PartitionScope{{}, {Partition: pk("a")}} {
+	for _, scope := range []store.KeyOrRange{{}, {Partition: pk("a")}} {
 		pages(t, "first last", func(from string) (ids []string, next string, err error) {
 			p, _, err := b.c.List(b.ctx, store.ListOptions{Scope: scope, MaxItems: 1, Continuation: from})
 			for _, it := range p.Items {

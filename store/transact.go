@@ -142,7 +142,7 @@ func (x *Transaction) Query(q QueryRequest) (QueryPage, error) {
 	if err := x.halted(); err != nil {
 		return QueryPage{}, err
 	}
-	q.Scope = PartitionScope{Partition: x.key}
+	q.Scope = KeyOrRange{Partition: x.key}
 	page, err := x.c.queryIn(x.ctx, x.t, q)
 	x.charge += value.ChargeRows(page.Stats)
 	return QueryPage{Rows: page.Rows, Continuation: page.Cursor, Stats: page.Stats}, classify.ToFault(err)

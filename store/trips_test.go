@@ -196,7 +196,7 @@ func (tr *operationRoundTripCounter) reads() {
 	})
 	tr.row("list one partition", func() error {
 		_, _, err := tr.b.c.List(tr.b.ctx,
-			store.ListOptions{Scope: store.PartitionScope{Partition: tripKey(3)}})
+			store.ListOptions{Scope: store.KeyOrRange{Partition: tripKey(3)}})
 		return err
 	})
 	for _, n := range []int{10, 100} {
@@ -324,7 +324,7 @@ func (tr *operationRoundTripCounter) answers() (all []string) {
 		`SELECT c.id FROM c ORDER BY c.text`,
 		`SELECT c.id FROM c ORDER BY c.none DESC`,
 	} {
-		for _, scope := range []store.PartitionScope{{}, {Partition: tripKey(3)}} {
+		for _, scope := range []store.KeyOrRange{{}, {Partition: tripKey(3)}} {
 			for token, more := "", true; more; more = token != "" {
 				o := store.ListOptions{MaxItems: page, Continuation: token, Scope: scope}
 				p, _, err := b.c.Query(b.ctx, store.QueryRequest{Text: text, ListOptions: o})

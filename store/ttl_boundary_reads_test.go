@@ -139,11 +139,11 @@ func (y *expiryBoundaryFixture) read(seed uint64) {
 }
 
 // scope returns the scope of a partition, or that of the whole container if partition is negative.
-func scope(partition int) store.PartitionScope {
+func scope(partition int) store.KeyOrRange {
 	if partition < 0 {
-		return store.PartitionScope{}
+		return store.KeyOrRange{}
 	}
-	return store.PartitionScope{Partition: pk(strconv.Itoa(partition))}
+	return store.KeyOrRange{Partition: pk(strconv.Itoa(partition))}
 }
 
 func (g *expiryBoundaryTestRead) point(p *expiryModelItem) error {

@@ -71,7 +71,7 @@ func (h *expiredItem) upsert(o store.WriteOptions) error {
 
 // none runs a query and returns an error if it has a row other than the count 0.
 func (h *expiredItem) none(text string) error {
-	in := store.ListOptions{Scope: store.PartitionScope{Partition: h.pk}}
+	in := store.ListOptions{Scope: store.KeyOrRange{Partition: h.pk}}
 	page, _, err := h.c.Query(h.ctx, store.QueryRequest{Text: text, ListOptions: in})
 	if err == nil && len(page.Rows) > 0 && string(page.Rows[0]) != "0" {
 		return fmt.Errorf("%s: %s", text, page.Rows)
@@ -123,7 +123,7 @@ var ghostRows = []struct {
 	{"read by resource id", fault.CodeNotFound,
 		func(h *expiredItem) error { _, err := h.c.ResolveRID(h.ctx, h.rid); return err }},
 	{"list", 0, func(h *expiredItem) error {
-		page, _, err := h.c.List(h.ctx, store.ListOptions{Scope: store.PartitionScope{Partition: h.pk}})
+		page, _, err := h.c.List(h.ctx, store.ListOptions{Scope: store.KeyOrRange{Partition: h.pk}})
 		if len(page.Items) > 0 {
 			return errOldItem
 		}
@@ -134,7 +134,7 @@ var ghostRows = []struct {
 		return err
 	}},
 	{"latest feed", 0, func(h *expiredItem) error {
-		page, _, err := h.c.Changes(h.ctx, store.ChangesRequest{Scope: store.PartitionScope{Partition: h.pk}})
+		page, _, err := h.c.Changes(h.ctx, store.ChangesRequest{Scope: store.KeyOrRange{Partition: h.pk}})
 		if len(page.Changes) > 0 {
 			return errOldItem
 		}
@@ -275,7 +275,7 @@ var refreshes = []struct {
 	{"point read", false, func(h *expiredItem) error { return h.read("") }},
 	{"query", false, func(h *expiredItem) error { _, err := h.query(); return err }},
 	{"feed", false, func(h *expiredItem) error {
-		_, _, err := h.c.Changes(h.ctx, store.ChangesRequest{Scope: store.PartitionScope{Partition: h.pk}})
+		_, _, err := h.c.Changes(h.ctx, store.ChangesRequest{Scope: store.KeyOrRange{Partition: h.pk}})
 		return err
 	}},
 	{"batch with a read", false, func(h *expiredItem) error {
@@ -301,7 +301,7 @@ var refreshes = []struct {
 
 func (h *expiredItem) query() ([][]byte, error) {
 	page, _, err := h.c.Query(h.ctx, store.QueryRequest{Text: "SELECT * FROM c WHERE c.id = 'ghost'",
-		ListOptions: store.ListOptions{Scope: store.PartitionScope{Partition: h.pk}}})
+		ListOptions: store.ListOptions{Scope: store.KeyOrRange{Partition: h.pk}}})
 	return page.Rows, err
 }
 

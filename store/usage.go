@@ -18,7 +18,7 @@ func (c *Container) Usage(ctx context.Context) (inspect.StorageUsage, error) {
 	defer c.count.Unlock()
 	var u inspect.StorageUsage
 	var version string
-	err := c.inspectDurable(ctx, func(state *view.ContainerState, r engine.Reader) (err error) {
+	err := c.inspectDurable(ctx, func(state *view.ContainerAtTime, r engine.Reader) (err error) {
 		if version, err = inspect.Version(state, r, c.ds.in.Shared(), c.ds.purged.Load()); err != nil {
 			return err
 		}
@@ -39,7 +39,7 @@ func (c *Container) Usage(ctx context.Context) (inspect.StorageUsage, error) {
 // Statistics returns for each partition range its storage use and its largest partition keys. Everything
 // it measures is durable.
 func (c *Container) Statistics(ctx context.Context) (list []inspect.RangeStatistics, err error) {
-	err = c.inspectDurable(ctx, func(state *view.ContainerState, r engine.Reader) (err error) {
+	err = c.inspectDurable(ctx, func(state *view.ContainerAtTime, r engine.Reader) (err error) {
 		list, err = inspect.MeasureRanges(state, r)
 		return err
 	})

@@ -62,9 +62,9 @@ func (c *Container) snapshot(w *work.ScanTimeLimiter,
 }
 
 // inspect runs fn over a snapshot of all ranges, and gives it the state as a plain value
-// (view.ContainerState) as well. Only the end of ctx limits its time.
+// (view.ContainerAtTime) as well. Only the end of ctx limits its time.
 func (c *Container) inspect(ctx context.Context,
-	fn func(state *view.ContainerState, st *container.State, r engine.Reader) error) error {
+	fn func(state *view.ContainerAtTime, st *container.State, r engine.Reader) error) error {
 	first := func(st *container.State) ([]*container.Partition, error) { return st.Ranges[:1], nil }
 	return c.snapshot(&work.ScanTimeLimiter{Ctx: ctx}, first,
 		func(st *container.State, now int64, r engine.Reader, _ []engine.LSNScopeStatus) error {
@@ -72,10 +72,10 @@ func (c *Container) inspect(ctx context.Context,
 		})
 }
 
-// viewState returns a state of the container as a view.ContainerState, a plain value without locks, for
+// viewState returns a state of the container as a view.ContainerAtTime, a plain value without locks, for
 // functions that only read.
-func (c *Container) viewState(st *container.State, now int64) *view.ContainerState {
-	s := &view.ContainerState{
+func (c *Container) viewState(st *container.State, now int64) *view.ContainerAtTime {
+	s := &view.ContainerAtTime{
 		Database: c.d.ID(), Name: c.name, Identity: c.items.Identity, Keys: c.items.Keys, Spec: &st.Spec,
 		Policy: st.Policy(), Now: now,
 		Lives: st.LifeRules,
@@ -95,9 +95,9 @@ func (c *Container) viewState(st *container.State, now int64) *view.ContainerSta
 // inspectDurable runs fn over a snapshot of all ranges, with the matching state. When it returns, everything
 // that fn can have read is on disk, so that the result may be sent to a client.
 func (c *Container) inspectDurable(ctx context.Context,
-	fn func(state *view.ContainerState, r engine.Reader) error) error {
-	var seen *view.ContainerState
-	err := c.inspect(ctx, func(state *view.ContainerState, _ *container.State, r engine.Reader) error {
+	fn func(state *view.ContainerAtTime, r engine.Reader) error) error {
+	var seen *view.ContainerAtTime
+	err := c.inspect(ctx, func(state *view.ContainerAtTime, _ *container.State, r engine.Reader) error {
 		seen = state
 		return fn(state, r)
 	})

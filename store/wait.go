@@ -107,7 +107,7 @@ func (w *containerWaitCall) check(ctx context.Context) (done bool, wake int64, e
 		return done, never, err
 	}
 	wake = never
-	err = w.c.lookAt(ctx, w.place, func(state *view.ContainerState, r engine.Reader) error {
+	err = w.c.lookAt(ctx, w.place, func(state *view.ContainerAtTime, r engine.Reader) error {
 		e, lsn, err := inspect.Explain(state, r, w.place)
 		if err != nil {
 			return err
@@ -131,7 +131,8 @@ func (w *containerWaitCall) check(ctx context.Context) (done bool, wake int64, e
 
 // checkFeed reports whether the feed has a change of the item after the requested LSN. lsn is that of the
 // item's current version, if it has one.
-func (w *containerWaitCall) checkFeed(state *view.ContainerState, r engine.Reader, lsn uint64) (bool, error) {
+func (w *containerWaitCall) checkFeed(state *view.ContainerAtTime, r engine.Reader, lsn uint64) (bool,
+	error) {
 	if state.Versions > 0 {
 		scope := state.RangeOf(w.place.EPK).Scope
 		v, lsn, found, err := inspect.LastEntry(r, scope, layout.FamilyVersions, w.place, w.req.After)
@@ -148,7 +149,7 @@ func (w *containerWaitCall) checkFeed(state *view.ContainerState, r engine.Reade
 }
 
 func (w *containerWaitCall) checkQuiet(ctx context.Context) (quiet bool, err error) {
-	err = w.c.inspect(ctx, func(state *view.ContainerState, _ *container.State, r engine.Reader) error {
+	err = w.c.inspect(ctx, func(state *view.ContainerAtTime, _ *container.State, r engine.Reader) error {
 		w.out.Expiry.Now = state.Now
 		quiet = len(state.Tombstones) == 0 && len(state.Olders) == 0
 		for i := range state.Ranges {

@@ -20,7 +20,7 @@ type expiryReferenceModel struct {
 	rule   ttl.Seconds
 	items  []*simulatedItem
 	policy ttl.Policy
-	met    *expiryOutcomeCounts
+	met    *timelineCoverageCounts
 }
 
 type simulatedItem struct {
@@ -29,9 +29,9 @@ type simulatedItem struct {
 	told bool // a reader has been told so
 }
 
-// expiryOutcomeCounts counts how often each kind of answer has occurred in the random timelines, so that
+// timelineCoverageCounts counts how often each kind of answer has occurred in the random timelines, so that
 // the test fails if they do not cover all kinds.
-type expiryOutcomeCounts struct {
+type timelineCoverageCounts struct {
 	timelines int
 	expired   int // expired by the rule in force
 	final     int // expired by a floor alone: the rule in force would let it live
@@ -53,7 +53,8 @@ func plainly(l ttl.Lifetime, rule ttl.Seconds, now int64) bool {
 	}
 }
 
-// judge marks all items as expired that the current default expires at the current second.
+// judge marks each item whose time to live, its own or the current default, is over at the current second. A
+// mark is final.
 func (s *expiryReferenceModel) judge() {
 	for _, m := range s.items {
 		m.dead = m.dead || plainly(m.Lifetime, s.rule, s.now)
@@ -116,7 +117,7 @@ func (s *expiryReferenceModel) compare(t *rapid.T) {
 	}
 }
 
-func (st *expiryOutcomeCounts) count(m *simulatedItem, expired, plainly, proposed bool) {
+func (st *timelineCoverageCounts) count(m *simulatedItem, expired, plainly, proposed bool) {
 	switch {
 	case expired && plainly:
 		st.expired++
@@ -143,7 +144,7 @@ func TestPolicyAgainstSimulation(t *testing.T) {
 	racetest.Sequential(t)
 	timelines := racetest.Campaign(100_000, 30_000)
 	setChecks(t, timelines)
-	var met expiryOutcomeCounts
+	var met timelineCoverageCounts
 	rapid.Check(t, func(t *rapid.T) {
 		first := ttl.Seconds(setting.Draw(t, "default"))
 		s := expiryReferenceModel{now: 100, rule: first, policy: ttl.Policy{Default: first}, met: &met}

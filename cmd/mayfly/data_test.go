@@ -12,8 +12,8 @@ import (
 	"github.com/mayflydb/mayfly/httpapi"
 )
 
-// commandCase is a command that a test runs, with the exit code and the output that it must have.
-type commandCase struct {
+// commandTestCase is a command that a test runs, with the exit code and the output that it must have.
+type commandTestCase struct {
 	args []string
 	code int
 	want string // in stdout where code is 0, else in stderr
@@ -21,7 +21,7 @@ type commandCase struct {
 
 // runCases runs the commands in order against the server b, and fails the test if one has another exit
 // code or output than its case says.
-func runCases(t *testing.T, b *mayflyServerUnderTest, cases []commandCase) {
+func runCases(t *testing.T, b *mayflyServerUnderTest, cases []commandTestCase) {
 	t.Helper()
 	for _, c := range cases {
 		code, out, errs := mayfly(t, append(slices.Clone(c.args), "--url", "http://"+b.host)...)
@@ -38,7 +38,7 @@ func runCases(t *testing.T, b *mayflyServerUnderTest, cases []commandCase) {
 func TestDatabasesAndContainers(t *testing.T) {
 	t.Parallel()
 	b := boot(t, "--memory")
-	runCases(t, b, []commandCase{
+	runCases(t, b, []commandTestCase{
 		{[]string{"databases", "list"}, 0, ""},
 		{[]string{"databases", "list", "--json"}, 0, "[]\n"},
 		{[]string{"databases", "create", "shop", "--throughput", "500"}, 0, "created database shop\n"},
@@ -83,7 +83,7 @@ func TestGetAndPut(t *testing.T) {
 		return append([]string{verb, "--db", "db", "--container", container}, args...)
 	}
 	path := file(t, "doc.json", "{\n \"id\": \"f\", \"pk\": \"größe 𝄞\"\n}\n")
-	runCases(t, b, []commandCase{
+	runCases(t, b, []commandTestCase{
 		{at("put", "c", `{"id":"a","pk":"p","n":1}`), 0, `"n": 1`},
 		{at("put", "c", `{"id":"a","pk":"p","n":2}`), 0, `"n": 2`},
 		{at("put", "c", "--create", `{"id":"a","pk":"p"}`), exitFailed, "409 Conflict"},
@@ -131,7 +131,7 @@ func TestQueryCommand(t *testing.T) {
 	at := func(args ...string) []string {
 		return append([]string{"query", "--db", "db", "--container", "c"}, args...)
 	}
-	runCases(t, b, []commandCase{
+	runCases(t, b, []commandTestCase{
 		{at("SELECT c.id, c.n FROM c WHERE c.n < 2 ORDER BY c.n"), 0, "id   n\n000  0\n001  1\n\n2 rows, "},
 		{at("SELECT * FROM c WHERE c.id = '007'"), 0, "id   pk  n  text"},
 		{at("SELECT * FROM c WHERE c.id = '007'"), 0, `"a\nb"`},
@@ -177,7 +177,7 @@ func TestExport(t *testing.T) {
 	at := []string{"--db", "db", "--container", "c"}
 	dir := t.TempDir()
 	to, whole := filepath.Join(dir, "c.ndjson"), filepath.Join(dir, "whole")
-	runCases(t, b, []commandCase{
+	runCases(t, b, []commandTestCase{
 		{append([]string{"import", file(t, "in.ndjson", in.String())}, at...), 0, "2300 documents imported"},
 		{append([]string{"export", "--to", to}, at...), 0, ""},
 		{[]string{"export", "--db", "db", "--to", whole}, 0, ""},
@@ -200,7 +200,7 @@ func TestExport(t *testing.T) {
 		}
 	}
 	other := boot(t, "--memory")
-	runCases(t, other, []commandCase{
+	runCases(t, other, []commandTestCase{
 		{[]string{"databases", "create", "db"}, 0, ""},
 		{[]string{"containers", "create", "c", "--db", "db", "--partition-key", "/pk"}, 0, ""},
 		{append([]string{"import", to}, at...), 0, "2300 documents imported"},

@@ -67,7 +67,7 @@ func many(t *testing.T, b *mayflyServerUnderTest, container string, documents in
 		fmt.Fprintf(&in, `{"id":"%d","pk":"p%d","text":"%s","_ts":%d}`+"\n", i, i%7, `é\u0001\n`,
 			1700000000+i)
 	}
-	runCases(t, b, []commandCase{
+	runCases(t, b, []commandTestCase{
 		{[]string{"import", file(t, "in.ndjson", in.String()), "--db", "db", "--container", container}, 0,
 			fmt.Sprint(documents)},
 	})
@@ -92,7 +92,7 @@ func TestKilledExport(t *testing.T) {
 	many(t, b, "c", 4300)
 	whole, to := filepath.Join(dir, "whole"), filepath.Join(dir, "killed")
 	at := []string{"--db", "db", "--container", "c", "--to"}
-	runCases(t, b, []commandCase{{append([]string{"export"}, append(at, whole)...), 0, ""}})
+	runCases(t, b, []commandTestCase{{append([]string{"export"}, append(at, whole)...), 0, ""}})
 	killedExport(t, b, 2, append(at, to)...)
 	if _, err := os.Stat(to); err == nil {
 		t.Fatal("half a file has the name of a whole one")
@@ -113,7 +113,7 @@ func TestKilledExport(t *testing.T) {
 	killedExport(t, b, 0, append(at, to, "--continue")...)
 	b.must(t, 201, "POST", "/dbs/db/colls/c/docs", `{"id":"meanwhile","pk":"p1"}`)
 	b.must(t, 204, "DELETE", "/dbs/db/colls/c/docs/meanwhile", "", "x-ms-documentdb-partitionkey", `["p1"]`)
-	runCases(t, b, []commandCase{{append([]string{"export", "--continue"}, append(at, to)...), 0, ""}})
+	runCases(t, b, []commandTestCase{{append([]string{"export", "--continue"}, append(at, to)...), 0, ""}})
 	if !bytes.Equal(read(t, to), read(t, whole)) {
 		t.Error("the export that was killed is another")
 	}
@@ -137,7 +137,7 @@ func TestContinuedExport(t *testing.T) {
 	at := []string{"export", "--db", "db", "--container", "c", "--to", to}
 	killedExport(t, b, 2, "--db", "db", "--to", dir) // one page of each container, or two of the larger one
 	c := filepath.Join(dir, "c.ndjson")
-	runCases(t, b, []commandCase{
+	runCases(t, b, []commandTestCase{
 		{[]string{"export", "--db", "db", "--to", dir, "--continue", "--json"}, 0, `"items": 2100`},
 		{[]string{"export", "--db", "db", "--container", "c", "--continue"}, exitUsage, "--to"},
 	})
@@ -153,11 +153,11 @@ func TestContinuedExport(t *testing.T) {
 	if err := os.Truncate(to+".part", 5); err != nil {
 		t.Fatal(err)
 	}
-	runCases(t, b, []commandCase{{append(at, "--continue"), exitFailed, "is shorter than"}})
+	runCases(t, b, []commandTestCase{{append(at, "--continue"), exitFailed, "is shorter than"}})
 	b.must(t, 204, "DELETE", "/dbs/db/colls/c", "")
 	b.must(t, 201, "POST", "/dbs/db/colls",
 		`{"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}}`)
-	runCases(t, b, []commandCase{
+	runCases(t, b, []commandTestCase{
 		{append(at, "--continue"), exitFailed, "of another container"},
 		{at, 0, ""},
 	})
@@ -174,15 +174,15 @@ func TestExportAfterImport(t *testing.T) {
 	b.makeContainer(t)
 	many(t, b, "c", 300)
 	at := []string{"--db", "db", "--container", "c"}
-	runCases(t, b, []commandCase{
+	runCases(t, b, []commandTestCase{
 		{append([]string{"put", `{"id":"new","pk":"p","n":1.50,"own":{"_etag":1,"_ts":"x"},"_mine":[],"é\u0000":"𝄞"}`}, at...), 0, ""},
 	})
 	dir := t.TempDir()
 	first, second := filepath.Join(dir, "first"), filepath.Join(dir, "second")
 	other := boot(t, "--memory", "--ranges", "3")
 	other.makeContainer(t)
-	runCases(t, b, []commandCase{{append([]string{"export", "--to", first}, at...), 0, ""}})
-	runCases(t, other, []commandCase{
+	runCases(t, b, []commandTestCase{{append([]string{"export", "--to", first}, at...), 0, ""}})
+	runCases(t, other, []commandTestCase{
 		{append([]string{"import", first}, at...), 0, "301 documents imported"},
 		{append([]string{"export", "--to", second}, at...), 0, ""},
 	})

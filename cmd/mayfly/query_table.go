@@ -70,8 +70,9 @@ func newTableWriter(text string, out io.Writer) *tableWriter {
 	return &tableWriter{out: out, list: query.Columns(text)}
 }
 
-// columnsOf returns the columns of the query's select list, and then the members of all rows in order of
-// occurrence. System columns are included only if the query lists them.
+// columnsOf returns the columns of the query's select list, and then the other names of members in the rows,
+// each once, in the order of their first occurrence. System columns are included only if the query lists
+// them.
 func columnsOf(listed []string, rows []json.RawMessage) []string {
 	columns := slices.Clone(listed)
 	seen := map[string]bool{}

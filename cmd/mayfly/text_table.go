@@ -67,8 +67,8 @@ func plain(text string) string {
 // replaces what was cut.
 func short(text string) string { return widths.Truncate(text, maxCell, "…") }
 
-// escaped returns JSON on one line. Control characters that a terminal would interpret are written as JSON
-// escapes.
+// escaped returns value, which is JSON, on one line. Control characters that a terminal would interpret
+// become JSON escapes.
 func escaped(value string) string {
 	var text strings.Builder
 	for _, r := range value {

@@ -39,9 +39,9 @@ type Options struct {
 	// the first time. 0 means 1.
 	FirstLSN uint64
 	// CacheBytes is the size of the caches. An eighth of it, at most 32 MB, is for the row cache, and the
-	// rest for the block cache. 0 selects the default: on Linux a thirty-second of the memory of the computer, the container
-	// or GOMEMLIMIT, at least 64 MB and at most 1 GB; in memory mode and on other systems 64 MB. The
-	// caches fill up as data is read.
+	// rest for the block cache. 0 selects the default: on Linux a thirty-second of the memory of the
+	// computer, the container or GOMEMLIMIT, at least 64 MB and at most 1 GB; in memory mode and on other
+	// systems 64 MB. The caches fill up as data is read.
 	CacheBytes int64
 	// Compression of the tables; Fastest by default.
 	Compression Compression

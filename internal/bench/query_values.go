@@ -1,7 +1,7 @@
 package bench
 
-// textShapes returns queries that compare the beginning, the end and the inside of texts. 100 documents
-// match.
+// textShapes returns queries that compare the beginning, the end and the inside of texts. Each query matches
+// 100 documents.
 func textShapes() []queryShape {
 	return []queryShape{
 		{name: "STARTSWITH", text: `SELECT c.id FROM c WHERE STARTSWITH(c.name, @v)`, with: one("%06d-"),

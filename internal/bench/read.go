@@ -110,9 +110,9 @@ func newOrder(n int) readOrder {
 	return o
 }
 
-// readWorkload holds the functions that read documents in rounds. The keys of a round are built before it, so
-// that this is not measured. Keys for all documents at once would give the garbage collector more work than
-// the reads themselves.
+// readWorkload holds the functions that read documents in rounds. The keys of a round are built before the
+// round starts, so that building them is not measured. Keys for all documents at once would give the garbage
+// collector more work than the reads themselves.
 type readWorkload struct {
 	prepare func(k, i int)    // prepares the k-th read of the next round, of the i-th document
 	read    func(k int) error // runs the k-th read of the round

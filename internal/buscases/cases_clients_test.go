@@ -11,12 +11,12 @@ import (
 )
 
 // clientCases returns the cases about sessions, rules and the details of protocols.
-func clientCases() []conformanceCase {
+func clientCases() []conformanceTestCase {
 	return slices.Concat(sessionCases(), ruleCases(), wireCases())
 }
 
-func sessionCases() []conformanceCase {
-	return []conformanceCase{
+func sessionCases() []conformanceTestCase {
+	return []conformanceTestCase{
 		{number: 116, title: "duplicates", via: "RA", steps: func(b *caseFixture) {
 			b.queue("q", deduplicates(minute))
 			for i, at := range []time.Duration{0, 30 * sec, 61 * sec} {
@@ -88,8 +88,8 @@ func (h lockedSessionWithAssertions) has(b *caseFixture, want string) {
 	equal(b, "the state", state, want)
 }
 
-func ruleCases() []conformanceCase {
-	return []conformanceCase{
+func ruleCases() []conformanceTestCase {
+	return []conformanceTestCase{
 		{number: 120, title: "rules with actions", via: "AM", steps: func(b *caseFixture) {
 			b.create(entity.Topic, "t")
 			s := b.subscription("s") // $Default is a plain rule
@@ -138,8 +138,8 @@ func ruleCases() []conformanceCase {
 	}
 }
 
-func wireCases() []conformanceCase {
-	return []conformanceCase{
+func wireCases() []conformanceTestCase {
+	return []conformanceTestCase{
 		{number: 124, title: "signatures", via: "R", alone: true, steps: signatures},
 		{number: 125, title: "pages of queues", via: "M", steps: func(b *caseFixture) {
 			for i := range 250 {

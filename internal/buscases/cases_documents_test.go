@@ -4,9 +4,9 @@ import "github.com/mayflydb/mayfly/queue"
 
 // documentCases returns the cases about the expiry of documents. Some are only listed here, because tests
 // of package store run them.
-func documentCases() []conformanceCase {
+func documentCases() []conformanceTestCase {
 	const why = "package store plays it with its reaper, its charges and a large container"
-	list := []conformanceCase{
+	list := []conformanceTestCase{
 		{number: 93, title: "no default and no own time", via: "C", alone: true,
 			steps: lasts("", "", 0)},
 		{number: 94, title: "no default and an own time", via: "C", alone: true,

@@ -18,13 +18,13 @@ const (
 )
 
 // expiryCases returns the cases about the time to live of messages.
-func expiryCases() []conformanceCase {
+func expiryCases() []conformanceTestCase {
 	return slices.Concat(ownCases(), defaultCases(), lateCases(), topicCases())
 }
 
 // ownCases returns the cases about messages with a time to live of their own.
-func ownCases() []conformanceCase {
-	return []conformanceCase{
+func ownCases() []conformanceTestCase {
+	return []conformanceTestCase{
 		{number: 1, title: "a message is there before its time", via: "RA", steps: func(b *caseFixture) {
 			b.queue("q")
 			b.send("q", msg("A", lives(10*sec)))
@@ -59,8 +59,8 @@ func ownCases() []conformanceCase {
 }
 
 // defaultCases returns the cases about the default time to live that an entity gives to its messages.
-func defaultCases() []conformanceCase {
-	return []conformanceCase{
+func defaultCases() []conformanceTestCase {
+	return []conformanceTestCase{
 		{number: 5, title: "the default of the queue", via: "RA", steps: func(b *caseFixture) {
 			b.queue("q", defaultTTL(minute))
 			b.send("q", msg("A"))
@@ -139,9 +139,9 @@ func defaultCases() []conformanceCase {
 }
 
 // lateCases returns the cases about messages that have expired and are not purged yet.
-func lateCases() []conformanceCase {
+func lateCases() []conformanceTestCase {
 	lazy := queue.Options{LazyExpiry: true}
-	return []conformanceCase{
+	return []conformanceTestCase{
 		{number: 15, title: "nobody listens", via: "AM", options: lazy, steps: func(b *caseFixture) {
 			b.queue("q")
 			b.send("q", msg("A", lives(sec)))
@@ -200,8 +200,8 @@ func lateCases() []conformanceCase {
 }
 
 // topicCases returns the cases about the times to live of topics and of their subscriptions.
-func topicCases() []conformanceCase {
-	return []conformanceCase{
+func topicCases() []conformanceTestCase {
+	return []conformanceTestCase{
 		{number: 22, title: "a shorter time of the topic", via: "A", steps: func(b *caseFixture) {
 			b.create(entity.Topic, "t", defaultTTL(minute))
 			s := b.subscription("s", defaultTTL(10*minute))
@@ -234,12 +234,12 @@ func topicCases() []conformanceCase {
 }
 
 // scheduledCases returns the cases about messages that are scheduled for a later time.
-func scheduledCases() []conformanceCase {
+func scheduledCases() []conformanceTestCase {
 	later := func(b *caseFixture, ttl time.Duration) {
 		b.queue("q")
 		b.send("q", msg("A", due(5*minute), lives(ttl)))
 	}
-	return []conformanceCase{
+	return []conformanceTestCase{
 		{number: 26, title: "scheduled", via: "AR", steps: func(b *caseFixture) {
 			later(b, 10*minute)
 			b.at(4*minute + 59*sec)

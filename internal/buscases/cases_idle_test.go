@@ -41,10 +41,12 @@ func usedBelow(use func(b *caseFixture, s string)) func(b *caseFixture) {
 
 // idleCases returns the cases about entities that delete themselves when they have not been used for some
 // time.
-func idleCases() []conformanceCase { return slices.Concat(unusedCases(), usedCases(), lastingCases()) }
+func idleCases() []conformanceTestCase {
+	return slices.Concat(unusedCases(), usedCases(), lastingCases())
+}
 
-func unusedCases() []conformanceCase {
-	return []conformanceCase{
+func unusedCases() []conformanceTestCase {
+	return []conformanceTestCase{
 		{number: 73, title: "unused for five minutes", via: "MA", steps: func(b *caseFixture) {
 			b.queue("q", idle(5*minute))
 			b.at(5*minute - sec)
@@ -70,8 +72,8 @@ func unusedCases() []conformanceCase {
 	}
 }
 
-func usedCases() []conformanceCase {
-	return []conformanceCase{
+func usedCases() []conformanceTestCase {
+	return []conformanceTestCase{
 		{number: 76, title: "used by a send", via: "MR", steps: used(func(b *caseFixture) {
 			b.send("q", msg("A"))
 		})},
@@ -160,8 +162,8 @@ func usedCases() []conformanceCase {
 	}
 }
 
-func lastingCases() []conformanceCase {
-	return []conformanceCase{
+func lastingCases() []conformanceTestCase {
+	return []conformanceTestCase{
 		{number: 87, title: "a queue that forwards stays", via: "M", steps: func(b *caseFixture) {
 			b.queue("r")
 			b.queue("q", forwards("r"), idle(5*minute))

@@ -25,12 +25,12 @@ func lateLock(b *caseFixture, list ...setEntityPropertiesFunc) receivedMessage {
 
 // lockCases returns the cases about messages that expire while they are locked, and about dead-lettered
 // expired messages.
-func lockCases() []conformanceCase {
+func lockCases() []conformanceTestCase {
 	return append(heldCases(), deadCases()...)
 }
 
-func heldCases() []conformanceCase {
-	return []conformanceCase{
+func heldCases() []conformanceTestCase {
+	return []conformanceTestCase{
 		{number: 33, title: "completed late", via: "AR", steps: func(b *caseFixture) {
 			m := lateLock(b)
 			b.at(30 * sec)
@@ -96,8 +96,8 @@ func renewTwice(b *caseFixture, m receivedMessage) {
 	b.must(err)
 }
 
-func deadCases() []conformanceCase {
-	return []conformanceCase{
+func deadCases() []conformanceTestCase {
+	return []conformanceTestCase{
 		{number: 40, title: "the reason of an expired one", via: "AR", steps: func(b *caseFixture) {
 			b.queue("q", deadLetters)
 			b.send("q", msg("A", lives(10*sec)))

@@ -13,12 +13,12 @@ import (
 )
 
 // settleCases returns the cases about sending, locking and settling messages.
-func settleCases() []conformanceCase {
+func settleCases() []conformanceTestCase {
 	return slices.Concat(transferCases(), modeCases(), outcomeCases(), brokenCases())
 }
 
-func transferCases() []conformanceCase {
-	return []conformanceCase{
+func transferCases() []conformanceTestCase {
+	return []conformanceTestCase{
 		{number: 47, title: "sent is durable", via: "AR", steps: func(b *caseFixture) {
 			b.queue("q")
 			b.send("q", msg("A"))
@@ -67,8 +67,8 @@ func transferCases() []conformanceCase {
 	}
 }
 
-func modeCases() []conformanceCase {
-	return []conformanceCase{
+func modeCases() []conformanceTestCase {
+	return []conformanceTestCase{
 		{number: 52, title: "received and deleted and cut", via: "A", steps: func(b *caseFixture) {
 			b.queue("q")
 			b.send("q", msg("A"))
@@ -139,8 +139,8 @@ func modeCases() []conformanceCase {
 	}
 }
 
-func outcomeCases() []conformanceCase {
-	return []conformanceCase{
+func outcomeCases() []conformanceTestCase {
+	return []conformanceTestCase{
 		{number: 60, title: "abandoned with a property", via: "A", steps: func(b *caseFixture) {
 			b.queue("q")
 			b.send("q", msg("A"))
@@ -199,8 +199,8 @@ func outcomeCases() []conformanceCase {
 	}
 }
 
-func brokenCases() []conformanceCase {
-	return []conformanceCase{
+func brokenCases() []conformanceTestCase {
+	return []conformanceTestCase{
 		{number: 66, title: "a lock outlives its connection", via: "A", steps: func(b *caseFixture) {
 			b.queue("q")
 			b.send("q", msg("A"), msg("B"))

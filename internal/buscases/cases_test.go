@@ -9,10 +9,10 @@ import (
 	"github.com/mayflydb/mayfly/queue"
 )
 
-// conformanceCase is one row of the table of cases. via has a letter for each surface (interface for
+// conformanceTestCase is one row of the table of cases. via has a letter for each surface (interface for
 // clients) on which the case runs in addition to the Go API: A is AMQP, R REST, M ATOM, C the API of
 // documents.
-type conformanceCase struct {
+type conformanceTestCase struct {
 	number  int
 	title   string
 	via     string
@@ -23,7 +23,7 @@ type conformanceCase struct {
 }
 
 // cases returns all conformance cases in the order of their numbers.
-func cases() []conformanceCase {
+func cases() []conformanceTestCase {
 	return slices.Concat(expiryCases(), scheduledCases(), lockCases(), settleCases(), idleCases(),
 		documentCases(), clientCases())
 }

@@ -35,9 +35,9 @@ type Response struct {
 	Counted      bool // Count is the number of entries in the feed's body
 	Count        int
 
-	// OwnerRID is the rid of the database or container that owns the addressed resource; clients store
-	// session tokens under it. OwnerDatabase and OwnerContainer are the ids of that database and
-	// container.
+	// OwnerRID is the rid of the parent of the addressed resource, a database or a container; clients store
+	// session tokens under it. OwnerDatabase and OwnerContainer are the ids; OwnerContainer is "" for a
+	// database.
 	OwnerRID, OwnerDatabase, OwnerContainer string
 
 	RetryAfter time.Duration // delay after which the client of a refused request should retry

@@ -76,7 +76,7 @@ func queryFeed[T any](c *requestInProgress, f resourceFeed[T]) error {
 	if _, ordered := plan.Ordered(); ordered {
 		return BadRequest("Order-by is not supported for the target resource type.")
 	}
-	list := make([]query.UnstoredInputObject, len(f.rows))
+	list := make([]query.CallerProvidedObject, len(f.rows))
 	for i, row := range f.rows {
 		list[i].Text = f.render(nil, row)
 		if list[i].Position, err = strconv.ParseUint(f.position(row), 16, 64); err != nil {

@@ -22,7 +22,7 @@ type Request struct {
 	Trusted bool
 	// Grant is the payload of the client's resource token. It is nil if the client has no such token and may
 	// do everything.
-	Grant *TokenGrant
+	Grant *ResourceTokenPayload
 
 	// Replica reports whether the request came in direct mode. Errors then have the body that a replica
 	// sends, without the parts that a gateway adds.
@@ -135,8 +135,8 @@ func (h *RequestHeaders) Changes() bool { return h.Incremental || h.FullFidelity
 
 // scope returns the part of a container that the headers select: by a partition key, a partition range or an
 // interval of effective partition keys.
-func (h *RequestHeaders) scope() store.PartitionScope {
-	return store.PartitionScope{Partition: h.PartitionKey, Range: h.RangeID, MinEPK: h.MinEPK,
+func (h *RequestHeaders) scope() store.KeyOrRange {
+	return store.KeyOrRange{Partition: h.PartitionKey, Range: h.RangeID, MinEPK: h.MinEPK,
 		MaxEPK: h.MaxEPK}
 }
 

@@ -29,8 +29,8 @@ const (
 	defaultTokenLife = 3600
 )
 
-// TokenGrant is the payload of a resource token.
-type TokenGrant struct {
+// ResourceTokenPayload is the payload of a resource token.
+type ResourceTokenPayload struct {
 	Permission string          `json:"p"`           // rid of the permission
 	Container  string          `json:"c,omitempty"` // rid of the container
 	Type       string          `json:"t,omitempty"` // of a child: docs, sprocs, triggers, udfs
@@ -56,7 +56,7 @@ func (h *RequestHeaders) checkTokenLife() error {
 // issueToken returns a new token for a permission. If the resource of the permission no longer exists, the
 // token grants nothing.
 func (c *requestInProgress) issueToken(permission store.UserOrScriptResource) string {
-	g := TokenGrant{Permission: permission.RID, Issued: c.srv.db.Now().Unix()}
+	g := ResourceTokenPayload{Permission: permission.RID, Issued: c.srv.db.Now().Unix()}
 	life := c.in.TokenLife
 	if life == 0 {
 		life = defaultTokenLife
@@ -99,7 +99,7 @@ func (t *ResourceTokenIssuer) seal(payload string) string {
 }
 
 // Open verifies a resource token and returns its payload. signature is the part after sig=.
-func (t *ResourceTokenIssuer) Open(signature string) (*TokenGrant, error) {
+func (t *ResourceTokenIssuer) Open(signature string) (*ResourceTokenPayload, error) {
 	mac, rest, _ := strings.Cut(signature, ";")
 	payload, _, _ := strings.Cut(rest, ";")
 	if payload == "" {
@@ -109,7 +109,7 @@ func (t *ResourceTokenIssuer) Open(signature string) (*TokenGrant, error) {
 		return nil, Failure(StatusUnauthorized, 0, "The input authorization token can't serve the request. "+
 			"The resource token was not issued with this server's key, or it was changed.")
 	}
-	g := new(TokenGrant)
+	g := new(ResourceTokenPayload)
 	raw, err := base64.StdEncoding.DecodeString(payload)
 	if err == nil {
 		err = json.Unmarshal(raw, g)
@@ -141,7 +141,7 @@ func ParseDate(s string) (time.Time, error) {
 }
 
 // checkLife returns an error if the token has expired.
-func (g *TokenGrant) checkLife(now time.Time) error {
+func (g *ResourceTokenPayload) checkLife(now time.Time) error {
 	if now.Unix() < g.Expires {
 		return nil
 	}

@@ -93,7 +93,7 @@ func (s *Service) Permit(ctx context.Context, req *Request) error {
 }
 
 // permit checks a request against its resource token's grant.
-func (s *Service) permit(c *requestInProgress, g *TokenGrant) error {
+func (s *Service) permit(c *requestInProgress, g *ResourceTokenPayload) error {
 	if err := g.checkLife(s.db.Now()); err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (s *Service) permit(c *requestInProgress, g *TokenGrant) error {
 
 // permitInside checks a request inside the token's container, such as one for an item or a script, against
 // the grant. want is the right that the request requires.
-func (s *Service) permitInside(c *requestInProgress, p addressedContainer, g *TokenGrant,
+func (s *Service) permitInside(c *requestInProgress, p addressedContainer, g *ResourceTokenPayload,
 	want requiredRight) error {
 	if g.Type != "" && (want == needReadAll || want == needWriteAll || g.Type != c.childType()) {
 		return forbidden()
@@ -162,7 +162,7 @@ func (c *requestInProgress) childType() string {
 
 // permitItems checks that the grant covers the partition key and the item of a request. For a request by
 // rid it checks the partition key of the item with that rid.
-func (s *Service) permitItems(c *requestInProgress, p addressedContainer, g *TokenGrant) error {
+func (s *Service) permitItems(c *requestInProgress, p addressedContainer, g *ResourceTokenPayload) error {
 	single := c.req.Address.N > 2 && c.req.Kind != KindConflict // the address contains the id of an item
 	if !single || g.Type == "" && !p.byRID {
 		// If a batch is not a transaction, its operations may have different partition keys.
@@ -198,7 +198,7 @@ func (s *Service) permitItems(c *requestInProgress, p addressedContainer, g *Tok
 
 // covers reports whether the token is valid for a partition key. A token for a prefix of a hierarchical key
 // covers all keys with that prefix.
-func (g *TokenGrant) covers(pk definition.PartitionKey) bool {
+func (g *ResourceTokenPayload) covers(pk definition.PartitionKey) bool {
 	if g.partition.IsZero() {
 		return true
 	}

@@ -202,7 +202,7 @@ type CatalogTxn struct {
 // Highest returns the highest LSN that a deleted scope can have issued: see DefinitionCatalog.Highest.
 func (t *CatalogTxn) Highest() uint64 { return t.head.Highest }
 
-// Number issues a number for a database, container or queue that has never been used in the catalog.
+// Number returns a number that the catalog has never used, for a new database, container or queue.
 func (t *CatalogTxn) Number() uint32 {
 	n := t.head.Next
 	t.head.Next++

@@ -11,7 +11,7 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// TestLayout compares the keys and the first record that the host stores with their fixed bytes, so that
+// TestLayout compares the keys that the host stores, and one record of them, with their fixed bytes, so that
 // older and newer releases can read each other's data.
 func TestLayout(t *testing.T) {
 	for _, c := range []struct {

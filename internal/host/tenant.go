@@ -100,7 +100,8 @@ type ClockMoveParticipant interface {
 	// item. Clocks are not set back before that moment, so that expired items stay expired, whether they have
 	// been purged or not. It is called while Hold blocks the tenant's operations.
 	Expired(ctx context.Context, clocks []*NonDecreasingClock, to time.Time) (StoredEventTime, error)
-	// Moved is called after the clocks have been moved: items may have become due, or not due yet.
+	// Moved is called after the clocks have been moved, forward or back: items may have become due, or may no
+	// longer be due.
 	Moved(clocks []*NonDecreasingClock)
 }
 

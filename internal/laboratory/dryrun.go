@@ -53,8 +53,8 @@ type TTLChangeExampleItem struct {
 	After  string `json:"expiresAtAfter,omitempty" format:"date-time"`
 }
 
-// DryRunExpiringItemCount counts the live items of a container that would expire within a period from now if
-// a proposed change of its defaultTtl were made.
+// DryRunExpiringItemCount is the number of live items of a container that would expire within a period from
+// now if a proposed change of its defaultTtl were made.
 type DryRunExpiringItemCount struct {
 	Within string `json:"within" enum:"atOnce,minute,hour,day,week,month,later,never"`
 	Count  int64  `json:"count"`

@@ -180,8 +180,8 @@ type deleteMessagesRequest struct {
 	_       struct{}        `takes:"delete takes %" additionalProperties:"false"`
 }
 
-// deleteMessages deletes messages by their sequence numbers, each in its own transaction. Locked messages
-// are not deleted. Scheduled messages are canceled.
+// deleteMessages deletes messages by their sequence numbers, each in its own transaction. It skips locked
+// messages. Scheduled messages are canceled.
 func (l *Laboratory) deleteMessages(ctx context.Context,
 	in *deleteMessagesRequest) (out ProcessedMessagesResult,
 	err error) {

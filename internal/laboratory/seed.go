@@ -17,13 +17,13 @@ import (
 // SeedFiles is the content of the server, without documents and messages, in the form of a seed: a set of
 // files.
 type SeedFiles struct {
-	Files   map[string]string `json:"files" nullable:"false" description:"Text of each file, by path."`
-	Folders []SeedFolder      `json:"folders" nullable:"false" description:"Folder of each container."`
-	Left    []string          `json:"left" nullable:"false" description:"Objects that a seed cannot contain."`
+	Files   map[string]string       `json:"files" nullable:"false" description:"Text of each file, by path."`
+	Folders []ContainerFolderInSeed `json:"folders" nullable:"false" description:"Folder of each container."`
+	Left    []string                `json:"left" nullable:"false" description:"Objects that a seed cannot contain."`
 }
 
-// SeedFolder is the path of the folder for the files of a container, including its documents.
-type SeedFolder struct {
+// ContainerFolderInSeed is the path of the folder for the files of a container, including its documents.
+type ContainerFolderInSeed struct {
 	Database  string `json:"database"`
 	Container string `json:"container"`
 	Path      string `json:"path"`
@@ -38,9 +38,9 @@ func (l *Laboratory) getSeed(ctx context.Context, _ *route.NoBody) (SeedFiles, e
 	if err != nil {
 		return SeedFiles{}, ofQueues(err)
 	}
-	out := SeedFiles{Files: d.Files, Folders: make([]SeedFolder, len(d.Folders)), Left: d.Left}
+	out := SeedFiles{Files: d.Files, Folders: make([]ContainerFolderInSeed, len(d.Folders)), Left: d.Left}
 	for i, f := range d.Folders {
-		out.Folders[i] = SeedFolder(f)
+		out.Folders[i] = ContainerFolderInSeed(f)
 	}
 	for _, f := range l.opt.Faults.List() {
 		out.Left = append(out.Left, "the fault on demand '"+f.ID+"'")

@@ -15,7 +15,7 @@ import (
 
 // ask returns the expected answer of a query. It evaluates the query over all live items that the model has
 // in the query's scope.
-func (w *Model) ask(s HistoryStep) string {
+func (w *ReferenceModel) ask(s HistoryStep) string {
 	tree, err := syntax.Parse(s.Text)
 	if err != nil || !w.config.Lenient && Refused(tree, w.policy) {
 		return fault.CodeBadRequest.String()

@@ -42,7 +42,7 @@ var refusals = []string{fault.CodeBadRequest.String(), fault.CodeNotFound.String
 	fault.CodeConflict.String(),
 	fault.CodePreconditionFailed.String(), fault.CodePartitionKeyMismatch.String()}
 
-func (w *Model) batch(s HistoryStep) string {
+func (w *ReferenceModel) batch(s HistoryStep) string {
 	items, etags, rids := w.copyItems(), w.etags, w.rids
 	ops := s.operations()
 	answers := make([]string, len(ops))
@@ -69,7 +69,7 @@ func (w *Model) batch(s HistoryStep) string {
 	return strings.Join(answers, "; ")
 }
 
-func (w *Model) copyItems() []*modelItem {
+func (w *ReferenceModel) copyItems() []*modelItem {
 	items := make([]*modelItem, len(w.items))
 	for i, it := range w.items {
 		one := *it
@@ -80,7 +80,7 @@ func (w *Model) copyItems() []*modelItem {
 
 // patch applies a patch to an item of the model: it sets ttl, u and v, as far as the step has them. It
 // returns the expected answer.
-func (w *Model) patch(s HistoryStep) string {
+func (w *ReferenceModel) patch(s HistoryStep) string {
 	it := w.find(s.Key())
 	if it == nil {
 		return fault.CodeNotFound.String()

@@ -22,17 +22,18 @@
 //   - HistoryRunConditions.Apply adds the conditions to the history: sweeps and reopens become steps, the
 //     number of ranges and the initial indexing policy become settings, and concurrent operations become acts
 //     (ConcurrentOperation).
-//   - Run gives each step to a TestSubject and to a Model and compares the two answers, and Shrink reduces a
-//     failing history.
+//   - Run gives each step to a TestSubject and a ReferenceModel and compares the two answers, and Shrink
+//     reduces a failing history.
 //   - Check does all of this for many seeds and all modes.
 //
 // # The model
 //
-// The model is the type Model. It has no index. Its clock advances second by second, and in every second it
-// marks the items that have expired by the default and the items' own ttl as they are then; a mark is never
-// removed. The store has no marks: it computes from a record of earlier changes of the default which items
-// stay expired. The test checks that its answers are the same. For queries the Model uses package naivequery,
-// over the live items. Of the indexing policy it only models which ORDER BY is refused (Refused).
+// The model is the type ReferenceModel. It has no index. Its clock advances second by second, and in every
+// second it marks the items that have expired by the default and the items' own ttl as they are then; a mark
+// is never removed. The store has no marks: it computes from a record of earlier changes of the default which
+// items stay expired. The test checks that its answers are the same. For queries the ReferenceModel uses
+// package naivequery, over the live items. Of the indexing policy it only models which ORDER BY is refused
+// (Refused).
 //
 // # Concurrent operations
 //
@@ -52,7 +53,8 @@
 //
 // A ContainerTimeline is a smaller kind of history, only about times to live: writes, leases, imports and
 // ceilings (a default that limits the items' own ttl), and 25 partitions that share a container, a default
-// and a clock. Its ItemExpiryModel advances second by second, too, and shares no code with the Model.
+// and a clock. Its ItemExpiryModel advances second by second, too, and shares no code with the
+// ReferenceModel.
 //
 // # Queries
 //

@@ -144,21 +144,22 @@ func TestShrinkRemovesConcurrentOperations(t *testing.T) {
 	}
 }
 
-// faultyModel is a Model with a deliberate fault that the tests must find. bend changes each step before the
-// model executes it, and after changes the model's state or its answer afterwards; either may be nil.
+// faultyModel is a ReferenceModel with a deliberate fault that the tests must find. bend changes each step
+// before the model executes it, and after changes the model's state or its answer afterwards; either may be
+// nil.
 type faultyModel struct {
-	*Model
-	bend  func(*Model, *HistoryStep)         // changes the step before it is done
-	after func(*Model, HistoryStep, *string) // changes the state or the answer afterwards
+	*ReferenceModel
+	bend  func(*ReferenceModel, *HistoryStep)         // changes the step before it is done
+	after func(*ReferenceModel, HistoryStep, *string) // changes the state or the answer afterwards
 }
 
 func (f faultyModel) Do(s HistoryStep) (string, error) {
 	if f.bend != nil {
-		f.bend(f.Model, &s)
+		f.bend(f.ReferenceModel, &s)
 	}
-	answer := f.Model.Do(s)
+	answer := f.ReferenceModel.Do(s)
 	if f.after != nil {
-		f.after(f.Model, s, &answer)
+		f.after(f.ReferenceModel, s, &answer)
 	}
 	return answer, nil
 }
@@ -171,42 +172,43 @@ func (f faultyModel) Close() error       { return nil }
 func TestHistoriesFindFaults(t *testing.T) {
 	var dead []*modelItem // whom a query must not see
 	for name, fault := range map[string]faultyModel{
-		"an item dies a second early": {bend: func(w *Model, s *HistoryStep) {
+		"an item dies a second early": {bend: func(w *ReferenceModel, s *HistoryStep) {
 			w.pass(s.At / 1000)
 			for _, it := range w.items {
 				it.dead = it.dead || expired(it, w.path, w.def, w.now+1)
 			}
 		}},
-		"an item dies a second late": {bend: func(w *Model, s *HistoryStep) {
+		"an item dies a second late": {bend: func(w *ReferenceModel, s *HistoryStep) {
 			w.pass(s.At / 1000)
 			for _, it := range w.items {
 				it.dead = it.dead && expired(it, w.path, w.def, w.now-1)
 			}
 		}},
-		"a ttl of its own is ignored": {bend: func(_ *Model, s *HistoryStep) { s.TTL = "" }},
-		"a default is never changed": {bend: func(_ *Model, s *HistoryStep) {
+		"a ttl of its own is ignored": {bend: func(_ *ReferenceModel, s *HistoryStep) { s.TTL = "" }},
+		"a default is never changed": {bend: func(_ *ReferenceModel, s *HistoryStep) {
 			if s.Verb == Default {
 				s.Verb = Reindex
 			}
 		}},
-		"If-Match is ignored":      {bend: func(_ *Model, s *HistoryStep) { s.IfMatch = "" }},
-		"If-None-Match is ignored": {bend: func(_ *Model, s *HistoryStep) { s.IfNoneMatch = "" }},
-		"an old etag passes for the current one": {bend: func(_ *Model, s *HistoryStep) {
+		"If-Match is ignored":      {bend: func(_ *ReferenceModel, s *HistoryStep) { s.IfMatch = "" }},
+		"If-None-Match is ignored": {bend: func(_ *ReferenceModel, s *HistoryStep) { s.IfNoneMatch = "" }},
+		"an old etag passes for the current one": {bend: func(_ *ReferenceModel, s *HistoryStep) {
 			if s.IfMatch == "old" {
 				s.IfMatch = "cur"
 			}
 		}},
-		"a replace moves an item to the end": {after: func(w *Model, s HistoryStep, answer *string) {
+		"a replace moves an item to the end": {after: func(w *ReferenceModel, s HistoryStep, answer *string) {
 			if it := w.last(); s.Verb == Replace && it != nil {
 				w.items = append(w.items[1:], w.items[0])
 			}
 		}},
-		"a read restarts the clock": {after: func(w *Model, s HistoryStep, answer *string) {
+		"a read restarts the clock": {after: func(w *ReferenceModel, s HistoryStep, answer *string) {
 			if it := w.find(parseItemKey(firstArg(s))); s.Verb == Read && it != nil {
 				it.ts = w.now
 			}
 		}},
-		"the dead live again under a longer default": {after: func(w *Model, s HistoryStep, _ *string) {
+		"the dead live again under a longer default": {after: func(w *ReferenceModel, s HistoryStep,
+			_ *string) {
 			if s.Verb == Default {
 				for _, it := range w.items {
 					it.dead = false
@@ -214,7 +216,7 @@ func TestHistoriesFindFaults(t *testing.T) {
 				w.mark()
 			}
 		}},
-		"a unique value outlives its item": {after: func(w *Model, s HistoryStep, answer *string) {
+		"a unique value outlives its item": {after: func(w *ReferenceModel, s HistoryStep, answer *string) {
 			for _, it := range w.items {
 				if it.dead && w.config.Unique && s.Verb == Create && unique(it.u) == unique(s.U) &&
 					it.key.Partition == s.Key().Partition {
@@ -222,25 +224,29 @@ func TestHistoriesFindFaults(t *testing.T) {
 				}
 			}
 		}},
-		"a query finds the dead": {bend: func(w *Model, s *HistoryStep) {
+		"a query finds the dead": {bend: func(w *ReferenceModel, s *HistoryStep) {
 			dead = slices.DeleteFunc(slices.Clone(w.items),
 				func(it *modelItem) bool { return !it.dead || s.Verb != Ask })
 			for _, it := range dead {
 				it.dead = false
 			}
-		}, after: func(*Model, HistoryStep, *string) {
+		}, after: func(*ReferenceModel, HistoryStep, *string) {
 			for _, it := range dead {
 				it.dead = true
 			}
 		}},
-		"a query takes no parameters": {bend: func(_ *Model, s *HistoryStep) { s.Params = nil }},
-		"an ORDER BY needs no index":  {bend: func(w *Model, s *HistoryStep) { w.config.Lenient = true }},
-		"a change of the policy is forgotten": {bend: func(w *Model, s *HistoryStep) {
+		"a query takes no parameters": {bend: func(_ *ReferenceModel, s *HistoryStep) { s.Params = nil }},
+		"an ORDER BY needs no index": {bend: func(w *ReferenceModel,
+			s *HistoryStep) {
+			w.config.Lenient = true
+		}},
+		"a change of the policy is forgotten": {bend: func(w *ReferenceModel, s *HistoryStep) {
 			if s.Verb == Reindex {
 				s.Args = []string{w.policy}
 			}
 		}},
-		"a page begins at the item that the last one ended with": {after: func(w *Model, s HistoryStep,
+		"a page begins at the item that the last one ended with": {after: func(w *ReferenceModel,
+			s HistoryStep,
 			_ *string) {
 			if c := w.cursors[firstArg(s)]; s.Verb == Open && c.after != nil {
 				c.after = &modelItem{rid: c.after.rid - 1}
@@ -251,7 +257,7 @@ func TestHistoriesFindFaults(t *testing.T) {
 			for seed := range uint64(30) {
 				h := Generate(rand.New(rand.NewPCG(seed, 0)), stepsEach)
 				open := func(c TestedContainerConfig) (TestSubject, error) {
-					fault.Model = NewModel(c, func(string) int { return 0 })
+					fault.ReferenceModel = NewModel(c, func(string) int { return 0 })
 					return fault, nil
 				}
 				if Run(h, open) == nil {
@@ -269,7 +275,7 @@ func TestHistoriesFindFaults(t *testing.T) {
 }
 
 // last returns the item that was inserted last, or nil.
-func (w *Model) last() *modelItem {
+func (w *ReferenceModel) last() *modelItem {
 	if len(w.items) == 0 {
 		return nil
 	}

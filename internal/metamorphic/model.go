@@ -13,9 +13,9 @@ import (
 	"github.com/mayflydb/mayfly/store/fault"
 )
 
-// Model computes the correct answers to the steps of a history. It is as simple as possible: every search
-// visits all items, and time advances one second at a time.
-type Model struct {
+// ReferenceModel computes the correct answers to the steps of a history. It is as simple as possible: every
+// search visits all items, and time advances one second at a time.
+type ReferenceModel struct {
 	config  TestedContainerConfig
 	rangeOf func(partition string) int
 	now     int64 // seconds since the history began
@@ -28,7 +28,7 @@ type Model struct {
 	cursors map[string]*listCursor
 }
 
-// modelItem is an item of a Model, live or expired.
+// modelItem is an item of a ReferenceModel, live or expired.
 type modelItem struct {
 	key  ItemKey
 	etag int
@@ -49,9 +49,10 @@ type listCursor struct {
 
 // NewModel returns the model of an empty container. rangeOf returns the index of the partition key range to
 // which a partition belongs: lists are sorted by this index.
-func NewModel(c TestedContainerConfig, rangeOf func(partition string) int) *Model {
+func NewModel(c TestedContainerConfig, rangeOf func(partition string) int) *ReferenceModel {
 	def, _ := parseDefault(c.Default)
-	return &Model{config: c, rangeOf: rangeOf, def: def, policy: c.Policy, cursors: map[string]*listCursor{}}
+	return &ReferenceModel{config: c, rangeOf: rangeOf, def: def, policy: c.Policy,
+		cursors: map[string]*listCursor{}}
 }
 
 // expired reports whether an item has expired at one moment: it applies the expiry rule with the default of
@@ -91,7 +92,7 @@ func (it *modelItem) from(path string) int64 {
 // pass advances the model's clock to a second, and marks the items that expire. It skips to the last second
 // if the advance is longer than 10,000 seconds: while the default time to live stays the same, an item that
 // has expired in a skipped second is expired in the last one too.
-func (w *Model) pass(to int64) {
+func (w *ReferenceModel) pass(to int64) {
 	if to-w.now > 10_000 {
 		w.now = to - 1
 	}
@@ -101,7 +102,7 @@ func (w *Model) pass(to int64) {
 	}
 }
 
-func (w *Model) mark() {
+func (w *ReferenceModel) mark() {
 	for _, it := range w.items {
 		if expired(it, w.path, w.def, w.now) {
 			it.dead = true
@@ -110,13 +111,13 @@ func (w *Model) mark() {
 }
 
 // Do executes one step and returns the answer.
-func (w *Model) Do(s HistoryStep) string {
+func (w *ReferenceModel) Do(s HistoryStep) string {
 	w.pass(s.At / 1000)
 	return w.do(s)
 }
 
 // do executes a step at the current time of the model's clock and returns the answer.
-func (w *Model) do(s HistoryStep) string {
+func (w *ReferenceModel) do(s HistoryStep) string {
 	switch s.Verb {
 	case Create, Upsert, Replace:
 		return w.write(s)
@@ -174,7 +175,7 @@ func (w *Model) do(s HistoryStep) string {
 	return "" // a sweep and a reopen change nothing
 }
 
-func (w *Model) find(k ItemKey) *modelItem {
+func (w *ReferenceModel) find(k ItemKey) *modelItem {
 	for _, it := range w.items {
 		if !it.dead && it.key == k {
 			return it
@@ -189,7 +190,7 @@ func holds(condition string) bool {
 	return condition == "*" || strings.HasPrefix(condition, "cur")
 }
 
-func (w *Model) write(s HistoryStep) string {
+func (w *ReferenceModel) write(s HistoryStep) string {
 	own, ok := parseTTL(s.TTL)
 	it := w.find(s.Key())
 	switch {
@@ -220,7 +221,7 @@ func (w *Model) write(s HistoryStep) string {
 }
 
 // taken reports whether another item of the partition has the unique value of s.
-func (w *Model) taken(s HistoryStep) bool {
+func (w *ReferenceModel) taken(s HistoryStep) bool {
 	return w.config.Unique && slices.ContainsFunc(w.items, func(it *modelItem) bool {
 		return !it.dead && it.key.Partition == s.Key().Partition && it.key != s.Key() &&
 			unique(it.u) == unique(s.U)
@@ -235,7 +236,7 @@ func unique(u string) string {
 	return u
 }
 
-func (w *Model) delete(s HistoryStep) string {
+func (w *ReferenceModel) delete(s HistoryStep) string {
 	it := w.find(s.Key())
 	switch {
 	case it == nil:
@@ -247,7 +248,7 @@ func (w *Model) delete(s HistoryStep) string {
 	return "deleted"
 }
 
-func (w *Model) read(s HistoryStep) string {
+func (w *ReferenceModel) read(s HistoryStep) string {
 	it := w.find(s.Key())
 	switch {
 	case it == nil:
@@ -258,7 +259,7 @@ func (w *Model) read(s HistoryStep) string {
 	return fmt.Sprintf("e%d r%d ts=%d %s", it.etag, it.rid, it.ts, it.body)
 }
 
-func (w *Model) readMany(s HistoryStep) string {
+func (w *ReferenceModel) readMany(s HistoryStep) string {
 	var found []*modelItem
 	for _, a := range s.Args {
 		if it := w.find(parseItemKey(a)); it != nil {
@@ -270,7 +271,7 @@ func (w *Model) readMany(s HistoryStep) string {
 
 // inScope returns the live items that a list or query step covers, sorted by partition key range and then by
 // the order of insertion.
-func (w *Model) inScope(s HistoryStep) []*modelItem {
+func (w *ReferenceModel) inScope(s HistoryStep) []*modelItem {
 	var in []*modelItem
 	for _, it := range w.items {
 		p := it.key.Partition
@@ -298,7 +299,7 @@ func (w *Model) inScope(s HistoryStep) []*modelItem {
 // next returns the next page of the list with this name: as many items as requested, and " more" if the page
 // is full. If the list has a condition on the property u, or covers one logical partition, " more" is only
 // added if an item follows. With a condition on u, the next page begins at this following item.
-func (w *Model) next(name string) string {
+func (w *ReferenceModel) next(name string) string {
 	c := w.cursors[name]
 	if c == nil || c.done {
 		return "no more"

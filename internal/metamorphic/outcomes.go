@@ -12,12 +12,12 @@ import (
 // allowedStepOutcome is a correct answer to a step, and the model's state after the step.
 type allowedStepOutcome struct {
 	answer string
-	model  *Model
+	model  *ReferenceModel
 }
 
 // outcomes returns all possible outcomes of a step. The step takes effect at one moment: before, between or
 // after the concurrent changes. Without concurrent changes there is one outcome.
-func (w *Model) outcomes(s HistoryStep) []allowedStepOutcome {
+func (w *ReferenceModel) outcomes(s HistoryStep) []allowedStepOutcome {
 	changes := s.changes()
 	if len(changes) == 0 {
 		return []allowedStepOutcome{{w.Do(s), w}}
@@ -45,7 +45,7 @@ func (w *Model) outcomes(s HistoryStep) []allowedStepOutcome {
 
 // interleaving is one of the possible orders of a step and its concurrent changes.
 type interleaving struct {
-	model  *Model
+	model  *ReferenceModel
 	answer string   // of the step, once it has taken effect
 	acts   []string // the answers of the changes so far
 }
@@ -77,7 +77,7 @@ func applyAct(ways []interleaving, a ConcurrentOperation) []interleaving {
 }
 
 // clone copies a model.
-func (w *Model) clone() *Model {
+func (w *ReferenceModel) clone() *ReferenceModel {
 	c := *w
 	c.items = w.copyItems()
 	c.cursors = maps.Clone(w.cursors)
@@ -89,7 +89,7 @@ func (w *Model) clone() *Model {
 }
 
 // state returns everything that a model's answers depend on, as text.
-func (w *Model) state() string {
+func (w *ReferenceModel) state() string {
 	var b strings.Builder
 	fmt.Fprint(&b, w.now, w.def, w.policy, w.etags, w.rids)
 	for _, it := range w.items {
@@ -107,7 +107,7 @@ func (w *Model) state() string {
 
 // agreeing compares the possible outcomes of a step with got, the store's answer. It returns the model's
 // state after each outcome that has this answer, without duplicates.
-func agreeing(possible []allowedStepOutcome, got string) (twins []*Model) {
+func agreeing(possible []allowedStepOutcome, got string) (twins []*ReferenceModel) {
 	var states []string
 	for _, o := range possible {
 		if o.answer != got {

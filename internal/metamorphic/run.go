@@ -13,8 +13,9 @@ var seedFlag = flag.Uint64("histories.seed", 0, "run the random history of this 
 // TestSubject is the system under test that executes a history, a random sequence of steps: a store, or a
 // deliberately faulty model.
 type TestSubject interface {
-	// Do executes a step and returns the answer in the format of Model.Do. It returns an error for results
-	// that are wrong with any answer: an etag that stands for two contents, or a body that was not written.
+	// Do executes a step and returns the answer in the format of ReferenceModel.Do. It returns an error for
+	// results that are wrong with any answer: an etag that stands for two contents, or a body that was not
+	// written.
 	Do(HistoryStep) (string, error)
 	// RangeOf returns the position of the partition range that holds a partition.
 	RangeOf(partition string) int
@@ -54,7 +55,7 @@ func Run(h History, open SubjectOpener) error {
 }
 
 func run(h History, sub TestSubject) error {
-	twins := []*Model{NewModel(h.Config, sub.RangeOf)} // all models that are consistent with the answers so far
+	twins := []*ReferenceModel{NewModel(h.Config, sub.RangeOf)} // those that fit all answers so far
 	for _, s := range h.Steps {
 		var possible []allowedStepOutcome
 		for _, w := range twins {

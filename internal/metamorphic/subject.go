@@ -206,8 +206,8 @@ func (s *testedStore) labels(items []store.Item) (string, error) {
 }
 
 // scope returns the part of the container that a list or query step covers.
-func (s *testedStore) scope(step HistoryStep) store.PartitionScope {
-	var scope store.PartitionScope
+func (s *testedStore) scope(step HistoryStep) store.KeyOrRange {
+	var scope store.KeyOrRange
 	if step.In != "" {
 		scope.Partition = s.partitionKey(step.In)
 	}
@@ -238,8 +238,8 @@ func (s *testedStore) list(step HistoryStep) (string, error) {
 
 // listHalves lists the parts of the container on both sides of an effective partition key.
 func (s *testedStore) listHalves(step HistoryStep) (string, error) {
-	low, _, err1 := s.drain(step, store.PartitionScope{MaxEPK: step.EPK}, 0, "")
-	high, _, err2 := s.drain(step, store.PartitionScope{MinEPK: step.EPK}, 0, "")
+	low, _, err1 := s.drain(step, store.KeyOrRange{MaxEPK: step.EPK}, 0, "")
+	high, _, err2 := s.drain(step, store.KeyOrRange{MinEPK: step.EPK}, 0, "")
 	if err := errors.Join(err1, err2); err != nil {
 		return answer("", err), nil
 	}
@@ -266,7 +266,7 @@ func (s *testedStore) page(p *listCursorPosition, from string) (string, error) {
 // drain fetches pages of at most step.Page items until there are want items (0: all items). It checks the
 // rules of pages: no page is longer than requested. A full page has a continuation, unless looksAhead is true
 // and no item follows. A shorter page without a continuation is the last.
-func (s *testedStore) drain(step HistoryStep, scope store.PartitionScope, want int,
+func (s *testedStore) drain(step HistoryStep, scope store.KeyOrRange, want int,
 	from string) (items []store.Item,
 	next string,
 	err error) {

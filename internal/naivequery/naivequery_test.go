@@ -12,7 +12,7 @@ import (
 	"github.com/mayflydb/mayfly/query/syntax"
 )
 
-type queryCase struct {
+type queryTestCase struct {
 	ID         string
 	Docs       json.RawMessage
 	Query      string
@@ -29,7 +29,7 @@ type queryCase struct {
 	}
 }
 
-func readCases(t *testing.T) (cases []queryCase, sets map[string]struct{ Docs []any }) {
+func readCases(t *testing.T) (cases []queryTestCase, sets map[string]struct{ Docs []any }) {
 	t.Helper()
 	for name, into := range map[string]any{"query-cases.json": &cases, "query-datasets.json": &sets} {
 		raw, err := os.ReadFile("../../query/testdata/" + name)
@@ -77,7 +77,7 @@ func TestCases(t *testing.T) {
 	}
 }
 
-func (c *queryCase) agrees(got, want []any) bool {
+func (c *queryTestCase) agrees(got, want []any) bool {
 	got, want = slices.Clone(got), slices.Clone(want)
 	if !c.Ordered {
 		slices.SortFunc(got, naivequery.Compare)
@@ -88,7 +88,7 @@ func (c *queryCase) agrees(got, want []any) bool {
 
 // alike reports whether the value got equals the expected value want. Numbers may differ by the relative
 // tolerance of the case; the order of arrays is ignored if the case says so.
-func (c *queryCase) alike(got, want any) bool {
+func (c *queryTestCase) alike(got, want any) bool {
 	switch got := got.(type) {
 	case float64:
 		want, ok := want.(float64)

@@ -36,9 +36,9 @@ type readLoopRequestContext struct {
 	state atomic.Int32
 }
 
-// Done starts another goroutine that continues to read frames, because a call of Done means that the
-// operation is about to wait. It returns the channel that is closed when the connection's requests are
-// canceled.
+// Done returns the channel that is closed when the connection's requests are canceled. A call of Done means
+// that the operation is about to wait, so the first call starts another goroutine that continues to read
+// frames.
 func (t *readLoopRequestContext) Done() <-chan struct{} {
 	t.pass()
 	return t.Context.Done()

@@ -7,24 +7,24 @@ import (
 	"testing"
 )
 
-type queryCase struct {
+type queryTestCase struct {
 	ID, Group, Query string
 	Error            *struct{ Code string }
 }
 
 // wrong reports whether the text of the case has a syntax error. Cases with other errors have a valid
 // syntax and fail only when the query is prepared or run.
-func (c *queryCase) wrong() bool {
+func (c *queryTestCase) wrong() bool {
 	return c.Error != nil && (c.Error.Code == CodeSyntax || c.Group == "errors-syntax")
 }
 
-func queryCases(t testing.TB) []queryCase {
+func queryCases(t testing.TB) []queryTestCase {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join("..", "testdata", "query-cases.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var cases []queryCase
+	var cases []queryTestCase
 	if err := json.Unmarshal(raw, &cases); err != nil {
 		t.Fatal(err)
 	}

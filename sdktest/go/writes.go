@@ -253,7 +253,7 @@ func (p patchTestDocument) read() azcosmos.ItemResponse {
 	return res
 }
 
-// is ends the scenario unless the document equals want, apart from its id and partition key.
+// is fails the scenario, and ends it, unless the document equals want, apart from its id and partition key.
 func (p patchTestDocument) is(want JSONObject) {
 	m := p.c.t.doc(p.read().Value)
 	delete(m, "id")

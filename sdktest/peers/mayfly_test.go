@@ -84,7 +84,7 @@ func (e *embeddedMayfly) fill(ctx context.Context, s documentSet) error {
 	return nil
 }
 
-func (e *embeddedMayfly) ask(ctx context.Context, q *queryCase, s documentSet, k int) (rows [][]byte,
+func (e *embeddedMayfly) ask(ctx context.Context, q *queryTestCase, s documentSet, k int) (rows [][]byte,
 	err error) {
 	args := mayfly.Args{}
 	if q.partition == nil {
@@ -145,7 +145,7 @@ func (*mayflyServer) fill(context.Context, documentSet) error { return nil }
 
 const link = "dbs/peers/colls/docs"
 
-func (s *mayflyServer) ask(ctx context.Context, q *queryCase, docs documentSet, k int) (rows [][]byte,
+func (s *mayflyServer) ask(ctx context.Context, q *queryTestCase, docs documentSet, k int) (rows [][]byte,
 	err error) {
 	type parameter struct {
 		Name  string `json:"name"`

@@ -42,7 +42,7 @@ type comparedDatabase interface {
 	fill(ctx context.Context, s documentSet) error
 	// ask runs a query and returns its rows: whole documents, or values. k chooses the values of the
 	// parameters.
-	ask(ctx context.Context, q *queryCase, s documentSet, k int) (rows [][]byte, err error)
+	ask(ctx context.Context, q *queryTestCase, s documentSet, k int) (rows [][]byte, err error)
 	close() error
 }
 
@@ -140,7 +140,7 @@ func closed(t *testing.T, c comparedDatabase) {
 
 // same runs a query on all databases, checks that they return the same rows, and returns the number of
 // rows.
-func same(t *testing.T, q *queryCase, s documentSet, all []comparedDatabase) int {
+func same(t *testing.T, q *queryTestCase, s documentSet, all []comparedDatabase) int {
 	t.Helper()
 	var want []string
 	for i, c := range all {
@@ -184,7 +184,7 @@ func canonical(t *testing.T, row []byte) string {
 }
 
 // measure runs a query on all databases in turn and returns each one's median time in milliseconds.
-func measure(t *testing.T, q *queryCase, s documentSet, all []comparedDatabase) (medians []float64) {
+func measure(t *testing.T, q *queryTestCase, s documentSet, all []comparedDatabase) (medians []float64) {
 	t.Helper()
 	took := make([][]float64, len(all))
 	spent := make([]time.Duration, len(all))

@@ -4,9 +4,9 @@ package peers
 
 import "fmt"
 
-// queryCase is one query in three dialects: Mayfly's, SQLite's and PostgreSQL's. Its parameters have the
+// queryTestCase is one query in three dialects: Mayfly's, SQLite's and PostgreSQL's. Its parameters have the
 // same order in all.
-type queryCase struct {
+type queryTestCase struct {
 	name     string
 	mayfly   string // with parameters @p1, @p2 ...
 	postgres string // with parameters $1, $2 ...
@@ -40,8 +40,8 @@ func activePartition(_ documentSet, k int) string { return fmt.Sprintf("p%02d", 
 func quietPartition(documentSet, int) string      { return "quiet" }
 
 // latest returns the query for the ten latest documents of a partition.
-func latest(name string, partition func(s documentSet, k int) string) queryCase {
-	return queryCase{
+func latest(name string, partition func(s documentSet, k int) string) queryTestCase {
+	return queryTestCase{
 		name: name, ordered: true, partition: partition, params: func(s documentSet, k int) []any {
 			return []any{partition(s, k)}
 		},
@@ -52,8 +52,8 @@ func latest(name string, partition func(s documentSet, k int) string) queryCase 
 	}
 }
 
-func questions() []queryCase {
-	return []queryCase{
+func questions() []queryTestCase {
+	return []queryTestCase{
 		{
 			name: "by id", params: func(s documentSet, k int) []any { return []any{id(s.asked(k))} },
 			mayfly:   `SELECT * FROM c WHERE c.id = @p1`,

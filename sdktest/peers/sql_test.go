@@ -76,7 +76,7 @@ func (l *sqlite) fill(ctx context.Context, s documentSet) error {
 	return err
 }
 
-func (l *sqlite) ask(ctx context.Context, q *queryCase, s documentSet, k int) (rows [][]byte, err error) {
+func (l *sqlite) ask(ctx context.Context, q *queryTestCase, s documentSet, k int) (rows [][]byte, err error) {
 	stmt := l.known[q.sqlite]
 	if stmt == nil {
 		if stmt, err = l.db.PrepareContext(ctx, q.sqlite); err != nil {
@@ -242,7 +242,7 @@ func (p *postgresServer) fill(ctx context.Context, s documentSet) error {
 	return nil
 }
 
-func (p *postgresServer) ask(ctx context.Context, q *queryCase, s documentSet,
+func (p *postgresServer) ask(ctx context.Context, q *queryTestCase, s documentSet,
 	k int) (rows [][]byte, err error) {
 	found, err := p.conn.Query(ctx, q.postgres, q.params(s, k)...)
 	if err != nil {

@@ -11,6 +11,6 @@
 //	expiry_census.go   reads when all items expire, for a dry run or a forecast
 //
 // Its types are the results of methods of store.Container and store.DB. Its functions work on a
-// view.ContainerState, one state of a container as plain values, and a matching snapshot. Their caller, the
+// view.ContainerAtTime, one state of a container as plain values, and a matching snapshot. Their caller, the
 // store, makes sure that the results are durable and limits the time. The functions change nothing.
 package inspect

@@ -86,7 +86,7 @@ type TTLChangeDryRunResult struct {
 // next. state is the container's state, r a snapshot that matches it. more is called before each step and
 // reports whether there is time for it. DryRunTTL fails if the change itself would fail. The caller sets
 // TTLChangeDryRunResult.Complete.
-func DryRunTTL(state *view.ContainerState, r engine.Reader, next ttl.Seconds, o TTLChangeDryRunOptions,
+func DryRunTTL(state *view.ContainerAtTime, r engine.Reader, next ttl.Seconds, o TTLChangeDryRunOptions,
 	more func() bool) (
 	TTLChangeDryRunResult, error) {
 	if o.Examples == 0 {

@@ -22,7 +22,7 @@ const ExactItems = 100_000
 
 // itemExpiryScan goes once through all items of a container and reports to its functions when they expire.
 type itemExpiryScan struct {
-	state *view.ContainerState
+	state *view.ContainerAtTime
 	r     engine.Reader
 	more  func() bool // called before each step; false: the time is up
 	limit int64       // with up to this number of items, each item is read

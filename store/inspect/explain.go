@@ -182,7 +182,7 @@ func (e *ItemExpiryExplanation) reason() string {
 
 // ExplainLife reports when an existing item of a container expires. The state of the item is StateLive, or
 // StateGhost if it has expired but is not purged yet.
-func ExplainLife(state *view.ContainerState, h *layout.ItemHeader, body []byte) ItemExpiryExplanation {
+func ExplainLife(state *view.ContainerAtTime, h *layout.ItemHeader, body []byte) ItemExpiryExplanation {
 	p, l, now := state.Policy, state.Lives.Of(h, body), state.Now
 	e := ItemExpiryExplanation{State: StateLive, Now: now, Timestamp: l.TS, Own: l.Own,
 		LeaseUntil: l.LeaseUntil,
@@ -227,7 +227,7 @@ type ItemKey struct {
 
 // Explain reports whether an item, live or not, exists, and when and why it expires or has expired. lsn is
 // that of its last write, or of its purge if that is known.
-func Explain(state *view.ContainerState, r engine.Reader,
+func Explain(state *view.ContainerAtTime, r engine.Reader,
 	p ItemKey) (e ItemExpiryExplanation, lsn uint64, err error) {
 	scope := state.RangeOf(p.EPK).Scope
 	h, body, err := itemHead(r, scope, p)
@@ -259,7 +259,7 @@ func itemHead(r engine.Reader, scope []byte, p ItemKey) (layout.ItemHeader, []by
 
 // explainGone reports what happened to an item that does not exist any more, from the feed of all versions
 // or else from the log of expiries.
-func explainGone(state *view.ContainerState, r engine.Reader, scope []byte, p ItemKey) (
+func explainGone(state *view.ContainerAtTime, r engine.Reader, scope []byte, p ItemKey) (
 	e ItemExpiryExplanation, lsn uint64, err error) {
 	e = ItemExpiryExplanation{Now: state.Now, Path: state.Spec.TTLPropertyPath, Default: state.Policy.Default,
 		DefaultChangedAt: state.Policy.ChangedAt}

@@ -51,7 +51,7 @@ func NewForecast() Forecast {
 // Add adds the forecast of one container, from its state and a matching snapshot. Now becomes the moment of
 // that state. more is called before each step and reports whether there is time for it. The caller sets
 // Complete.
-func (f *Forecast) Add(state *view.ContainerState, r engine.Reader, more func() bool) error {
+func (f *Forecast) Add(state *view.ContainerAtTime, r engine.Reader, more func() bool) error {
 	f.Now = state.Now
 	if !state.Policy.Active() {
 		return nil

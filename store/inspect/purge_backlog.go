@@ -22,7 +22,7 @@ type PurgeBacklog struct {
 // alive, because a client has suspended its expiry (a lease) or by a newer policy. So Ghosts reads the
 // first view.MaxGhosts of these items, and counts the others as expired without reading them. During a
 // change of ttlPropertyPath, items that the reindexer has not reached yet may be missing.
-func Ghosts(state *view.ContainerState, s *view.PartitionRange, r engine.Reader,
+func Ghosts(state *view.ContainerAtTime, s *view.PartitionRange, r engine.Reader,
 	limit int64) (b PurgeBacklog, err error) {
 	items := r.Scan(layout.ScopeFamily(s.Scope, layout.FamilyItem), false)
 	g := unpurgedItemCounter{state: state, s: s, limit: limit, items: items}
@@ -39,7 +39,7 @@ func Ghosts(state *view.ContainerState, s *view.PartitionRange, r engine.Reader,
 // unpurgedItemCounter is a running count of the ghosts (expired items that are not purged yet) in one
 // partition range.
 type unpurgedItemCounter struct {
-	state *view.ContainerState
+	state *view.ContainerAtTime
 	s     *view.PartitionRange
 	limit int64
 	items engine.Iterator // of the range, to look at them

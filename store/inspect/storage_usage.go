@@ -44,7 +44,7 @@ type PartitionKeyStatistics struct {
 }
 
 // Measure reports how much a container holds. r is a snapshot that matches state.
-func Measure(state *view.ContainerState, r engine.Reader) (u StorageUsage, err error) {
+func Measure(state *view.ContainerAtTime, r engine.Reader) (u StorageUsage, err error) {
 	for i := range state.Ranges {
 		part, err := measure(r, state.Ranges[i].Scope, nil)
 		if err != nil {
@@ -57,7 +57,7 @@ func Measure(state *view.ContainerState, r engine.Reader) (u StorageUsage, err e
 }
 
 // MeasureRanges reports how much each partition range holds. r is a snapshot that matches state.
-func MeasureRanges(state *view.ContainerState, r engine.Reader) ([]RangeStatistics, error) {
+func MeasureRanges(state *view.ContainerAtTime, r engine.Reader) ([]RangeStatistics, error) {
 	list := make([]RangeStatistics, 0, len(state.Ranges))
 	for i := range state.Ranges {
 		keys := map[string]int64{}

@@ -14,7 +14,7 @@ import (
 // the data alone passes the number of its purges as purged. In data shared by several servers, a purge
 // stores its time in whole seconds instead. Until that second is over, another purge could store the same
 // time, so Version returns "".
-func Version(state *view.ContainerState, r engine.Reader, shared bool, purged uint64) (version string,
+func Version(state *view.ContainerAtTime, r engine.Reader, shared bool, purged uint64) (version string,
 	err error) {
 	scopes, swept := make([][]byte, len(state.Ranges)), make([][]byte, len(state.Ranges))
 	for i := range state.Ranges {

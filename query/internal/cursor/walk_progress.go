@@ -12,7 +12,7 @@ import (
 // empty To is the end of all keys.
 type SourceKeyRange struct{ From, To []byte }
 
-// holds reports whether s contains o. Every span contains an empty span.
+// holds reports whether s contains o. An empty range is contained in every range.
 func (s SourceKeyRange) holds(o SourceKeyRange) bool {
 	if len(o.To) > 0 && bytes.Compare(o.From, o.To) >= 0 {
 		return true

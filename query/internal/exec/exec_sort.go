@@ -180,8 +180,8 @@ func (x *Execution) leading(key []byte, n int) []byte {
 	return key[:len(key)-len(rest)]
 }
 
-// merge calls fn for each document in the order of the query, until fn returns false. During a call the
-// document is the current one.
+// merge calls fn for each document in the order of the query, until fn returns false. During a call of fn,
+// the document is the current document of x.
 func (x *Execution) merge(fn func() (bool, error)) (err error) {
 	var live []orderedDocumentIterator
 	defer func() {

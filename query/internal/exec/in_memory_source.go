@@ -10,9 +10,9 @@ import (
 	"github.com/mayflydb/mayfly/query/internal/source"
 )
 
-// UnstoredInputObject is a JSON object of a short list that is queried without being stored in a container.
+// CallerProvidedObject is a JSON object of a short list that is queried without being stored in a container.
 // Its text is complete: it has only those system properties that are in the text.
-type UnstoredInputObject struct {
+type CallerProvidedObject struct {
 	// Position takes the place of the object's rid. It is greater than 0, ascends along the list, and stays
 	// the same when other objects are added or removed.
 	Position uint64
@@ -21,7 +21,7 @@ type UnstoredInputObject struct {
 
 // RunValues makes one page of a query over a list of values, as Run does over the documents of sources. All
 // values are read, since a list has no index. The page has a cursor only if another row follows.
-func RunValues(ctx context.Context, p *plan.Plan, list []UnstoredInputObject, env eval.Env,
+func RunValues(ctx context.Context, p *plan.Plan, list []CallerProvidedObject, env eval.Env,
 	o RunOptions) (Page, error) {
 	sources := []source.DocumentSource{&inMemoryObjectSource{list: list}}
 	page, err := Run(ctx, p, sources, env, o)
@@ -40,10 +40,10 @@ func RunValues(ctx context.Context, p *plan.Plan, list []UnstoredInputObject, en
 }
 
 // inMemoryObjectSource is a Source over a list, without an index. The rid of a value is its position.
-type inMemoryObjectSource struct{ list []UnstoredInputObject }
+type inMemoryObjectSource struct{ list []CallerProvidedObject }
 
 func (s *inMemoryObjectSource) find(position uint64) (int, bool) {
-	return slices.BinarySearchFunc(s.list, position, func(v UnstoredInputObject, at uint64) int {
+	return slices.BinarySearchFunc(s.list, position, func(v CallerProvidedObject, at uint64) int {
 		switch {
 		case v.Position < at:
 			return -1
@@ -98,8 +98,8 @@ func (emptyIndexEntryIterator) Close() error  { return nil }
 
 // inMemoryScan iterates over values in memory as if they were the documents of a container: see RunValues.
 type inMemoryScan struct {
-	rest []UnstoredInputObject
-	at   *UnstoredInputObject
+	rest []CallerProvidedObject
+	at   *CallerProvidedObject
 }
 
 // Next moves to the next value of the list and returns false at the end.
@@ -121,7 +121,7 @@ func (s *inMemoryScan) Err() error { return nil }
 func (s *inMemoryScan) Close() error { return nil }
 
 // inMemoryDocument is a Value as a source.Document.
-type inMemoryDocument struct{ *UnstoredInputObject }
+type inMemoryDocument struct{ *CallerProvidedObject }
 
 // Complete marks the value as a source.DocumentIncludingSystemProperties: its text includes its system
 // properties.

@@ -13,16 +13,16 @@ import (
 )
 
 // valueList returns a list of objects with these texts. Their positions have gaps: 2, 5, 8 and so on.
-func valueList(texts ...string) (list []exec.UnstoredInputObject) {
+func valueList(texts ...string) (list []exec.CallerProvidedObject) {
 	for i, text := range texts {
-		list = append(list, exec.UnstoredInputObject{Position: uint64(3*i + 2), Text: []byte(text)})
+		list = append(list, exec.CallerProvidedObject{Position: uint64(3*i + 2), Text: []byte(text)})
 	}
 	return list
 }
 
 // runValues runs a query over a list in pages of size rows. It returns a string for each page: its rows,
 // separated by blanks.
-func runValues(t *testing.T, text string, size int, list []exec.UnstoredInputObject) (pages []string) {
+func runValues(t *testing.T, text string, size int, list []exec.CallerProvidedObject) (pages []string) {
 	t.Helper()
 	p, err := plan.Prepare(text, nil, bind.ContainerInfo{Lenient: true})
 	if err != nil {
@@ -99,7 +99,7 @@ func TestPagesOfInMemorySource(t *testing.T) {
 			t.Fatal(first, err)
 		}
 		// without the last one given and the next one
-		fewer := append(append([]exec.UnstoredInputObject{}, list[:2]...), list[4:]...)
+		fewer := append(append([]exec.CallerProvidedObject{}, list[:2]...), list[4:]...)
 		rest, err := exec.RunValues(t.Context(), p, fewer, eval.Env{},
 			exec.RunOptions{Cursor: first.Cursor})
 		if err != nil || fmt.Sprintf("%s", rest.Rows) != "[4 5]" || rest.Cursor != "" {

@@ -14,7 +14,7 @@ import (
 )
 
 // tens returns ten objects, {"n":n,"m":n%3,"l":[1,2]} for n from 0 to 9.
-func tens() []exec.UnstoredInputObject {
+func tens() []exec.CallerProvidedObject {
 	var texts []string
 	for n := range 10 {
 		texts = append(texts, fmt.Sprintf(`{"n":%d,"m":%d,"l":[1,2]}`, n, n%3))

@@ -111,7 +111,7 @@ func Prepare(text string, params []bind.Parameter, info bind.ContainerInfo,
 }
 
 // Of makes the gateway plan of a planned query, which it does not change. It returns a *queryerror.Error if
-// clients cannot merge the rows, or an *MissingClientFeaturesError if the client lacks a feature.
+// clients cannot merge the rows, or a *MissingClientFeaturesError if the client lacks a feature.
 func Of(p *plan.Plan, o GatewayOptions) (*GatewayPlan, error) {
 	b := p.Written()
 	q := b.Q
@@ -183,7 +183,8 @@ const (
 	featureSkipOrderBy        = "HybridSearchSkipOrderByRewrite" // never needed: see rankPlan
 )
 
-// featureOrder is the order in which Cosmos DB lists missing features, which is the order of their numbers.
+// featureOrder is the order in which an error of Cosmos DB lists the query features that a query needs and
+// the client has not declared: the order of their bits in the SDKs' enumerations.
 var featureOrder = []string{
 	featureAggregate, featureDistinct, featureGroupBy, featureMultipleAggregates, featureMultipleOrderBy,
 	featureOffsetLimit, featureOrderBy,

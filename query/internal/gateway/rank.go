@@ -16,21 +16,21 @@ import (
 // and adds them up, and puts them into the component queries in place of the placeholders. It then asks all
 // ranges for the best rows by each component, and ranks the union of these rows by all scores.
 type hybridInfo struct {
-	GlobalStatisticsQuery    string                 `json:"globalStatisticsQuery"`
-	Components               []*queryInfo           `json:"componentQueryInfos"`
-	WithoutPayload           []*queryInfo           `json:"componentWithoutPayloadQueryInfos"` // for older clients
-	Projection               *queryInfo             `json:"projectionQueryInfo"`               // for older clients
-	Weights                  []fractionalJSONNumber `json:"componentWeights"`                  // empty: all equal
-	Skip                     *int64                 `json:"skip"`
-	Take                     *int64                 `json:"take"`
-	RequiresGlobalStatistics bool                   `json:"requiresGlobalStatistics"`
+	GlobalStatisticsQuery    string           `json:"globalStatisticsQuery"`
+	Components               []*queryInfo     `json:"componentQueryInfos"`
+	WithoutPayload           []*queryInfo     `json:"componentWithoutPayloadQueryInfos"` // for older clients
+	Projection               *queryInfo       `json:"projectionQueryInfo"`               // for older clients
+	Weights                  []floatWithPoint `json:"componentWeights"`                  // empty: all equal
+	Skip                     *int64           `json:"skip"`
+	Take                     *int64           `json:"take"`
+	RequiresGlobalStatistics bool             `json:"requiresGlobalStatistics"`
 }
 
-// fractionalJSONNumber is a number that JSON shows with a fraction, such as 1.0, since the Java client
+// floatWithPoint is a number that JSON shows with a fraction, such as 1.0, since the Java client
 // misreads 1.
-type fractionalJSONNumber float64
+type floatWithPoint float64
 
-func (w fractionalJSONNumber) MarshalJSON() ([]byte, error) {
+func (w floatWithPoint) MarshalJSON() ([]byte, error) {
 	b := strconv.AppendFloat(nil, float64(w), 'f', -1, 64)
 	if !bytes.ContainsRune(b, '.') {
 		b = append(b, ".0"...)
@@ -67,7 +67,7 @@ func (g *planBuilder) rankPlan() {
 	g.need(featureHybrid)
 	payload, defined := g.payload()
 	h := &hybridInfo{Components: []*queryInfo{}, WithoutPayload: []*queryInfo{},
-		Weights: []fractionalJSONNumber{}}
+		Weights: []floatWithPoint{}}
 	if g.weighted() {
 		g.need(featureWeighted)
 	}
@@ -76,7 +76,7 @@ func (g *planBuilder) rankPlan() {
 	for _, part := range g.top.Rank {
 		list = append(list, g.component(part, &statistics))
 		if g.weighted() {
-			h.Weights = append(h.Weights, fractionalJSONNumber(part.Weight))
+			h.Weights = append(h.Weights, floatWithPoint(part.Weight))
 		}
 	}
 	h.RequiresGlobalStatistics = len(statistics) > 0

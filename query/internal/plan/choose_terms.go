@@ -43,7 +43,7 @@ func LeastAt(path index.Path) *IndexTermTest {
 	return t
 }
 
-// and returns the test that both tests' conditions hold.
+// and returns the test that an index term passes if it passes both t and o.
 func (t *IndexTermTest) and(o *IndexTermTest) *IndexTermTest {
 	return &IndexTermTest{deciders: append(slices.Clip(t.deciders), o.deciders...), Head: t.Head,
 		Tail: t.Tail}

@@ -68,7 +68,8 @@ type managementResponse struct {
 	body   wire.Map
 }
 
-// take runs a request and sends the response. done reports whether the request succeeded.
+// take runs a request and sends the response. done reports whether the request succeeded. take fails if there
+// is no link for the response, or too many responses wait on it.
 func (n *managementEndpoint) take(ctx context.Context, in amqp.IncomingMessage) (done bool, err error) {
 	m, err := message.Parse(in.Payload)
 	if err != nil {

@@ -20,8 +20,8 @@ const (
 	// maxReplyBytes is the maximal size in bytes of the responses that wait on a link without credit. A
 	// single response may be larger.
 	maxReplyBytes = 4 << 20
-	// earlyReplyBytes is the limit in bytes for the responses that wait on all links of a client that is
-	// not authorized yet.
+	// earlyReplyBytes is the limit in bytes for the unsent responses of a client that is not authorized yet,
+	// over all its links together.
 	earlyReplyBytes = 16 << 10
 )
 

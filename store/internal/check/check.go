@@ -17,7 +17,8 @@ import (
 // time. It checks that each item has the keys that it must have in every family, and that there are no other
 // keys. It calls report for each violation. If report returns false, Container stops and returns more =
 // false. limits are the limits of size and depth of stored documents. The returned error is a read error.
-func Container(state *view.ContainerState, limits jsondoc.Limits, r engine.Reader, report func(error) bool) (
+func Container(state *view.ContainerAtTime, limits jsondoc.Limits, r engine.Reader,
+	report func(error) bool) (
 	more bool, err error) {
 	k := checker{state: state, limits: limits, r: r, report: report}
 	err = k.run()
@@ -26,7 +27,7 @@ func Container(state *view.ContainerState, limits jsondoc.Limits, r engine.Reade
 
 // checker checks one container over one snapshot.
 type checker struct {
-	state   *view.ContainerState
+	state   *view.ContainerAtTime
 	limits  jsondoc.Limits // limits of stored documents
 	r       engine.Reader
 	report  func(error) bool

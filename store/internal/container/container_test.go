@@ -67,14 +67,15 @@ func TestFormerRangeIDs(t *testing.T) {
 		}
 	}
 	for _, c := range []struct {
-		in, want value.PartitionScope
+		in, want value.KeyOrRange
 	}{
-		{value.PartitionScope{Range: "2"}, value.PartitionScope{MinEPK: "40", MaxEPK: "C0"}},
-		{value.PartitionScope{Range: "2", MinEPK: "50", MaxEPK: "FF"},
-			value.PartitionScope{MinEPK: "50", MaxEPK: "C0"}},
-		{value.PartitionScope{Range: "2", MaxEPK: "60"}, value.PartitionScope{MinEPK: "40", MaxEPK: "60"}},
-		{value.PartitionScope{Range: "3"}, value.PartitionScope{Range: "3"}},
-		{value.PartitionScope{Range: "7"}, value.PartitionScope{Range: "7"}},
+		{value.KeyOrRange{Range: "2"}, value.KeyOrRange{MinEPK: "40", MaxEPK: "C0"}},
+		{value.KeyOrRange{Range: "2", MinEPK: "50", MaxEPK: "FF"},
+			value.KeyOrRange{MinEPK: "50", MaxEPK: "C0"}},
+		{value.KeyOrRange{Range: "2", MaxEPK: "60"},
+			value.KeyOrRange{MinEPK: "40", MaxEPK: "60"}},
+		{value.KeyOrRange{Range: "3"}, value.KeyOrRange{Range: "3"}},
+		{value.KeyOrRange{Range: "7"}, value.KeyOrRange{Range: "7"}},
 	} {
 		got := st.InFormer(c.in)
 		if got.Range != c.want.Range || got.MinEPK != c.want.MinEPK || got.MaxEPK != c.want.MaxEPK {

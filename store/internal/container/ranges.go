@@ -66,7 +66,7 @@ func (st *State) formerSpan(id string) (from, to string, ok bool) {
 // client may still have cached. If s names such a range, InFormer returns s with the bounds of that range,
 // intersected with those of s, instead of the id. It returns s unchanged if the container itself has a
 // range with the id, if no dropped one had, or if s has a partition key.
-func (st *State) InFormer(s value.PartitionScope) value.PartitionScope {
+func (st *State) InFormer(s value.KeyOrRange) value.KeyOrRange {
 	if s.Range == "" || !s.Partition.IsZero() || st.RangeByID(s.Range) != nil {
 		return s
 	}

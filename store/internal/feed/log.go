@@ -59,7 +59,7 @@ type ExpiryLogPage struct {
 
 // KeepsLog returns an error with CodeBadRequest if a container keeps no log of expiries, and nil if it
 // keeps one.
-func KeepsLog(state *view.ContainerState) error {
+func KeepsLog(state *view.ContainerAtTime) error {
 	if !state.Logs {
 		return fault.New(fault.CodeBadRequest,
 			"The container keeps no log of expiries: its settings have no 'expiryEvents'.")

@@ -29,13 +29,13 @@ import (
 // restore that entry at a position that the reader has passed. Therefore a page is read from a snapshot,
 // and is returned once everything in the snapshot is durable.
 
-// FeedMode selects what a change feed returns.
-type FeedMode uint8
+// Mode selects what a change feed returns.
+type Mode uint8
 
 // The modes of a change feed.
 const (
 	// LatestVersions returns each item once, as of its last write; deletes are not returned.
-	LatestVersions FeedMode = iota
+	LatestVersions Mode = iota
 	// AllVersions returns every change, including deletes and expiries, as far back as the container's
 	// change feed policy keeps them.
 	AllVersions
@@ -86,7 +86,7 @@ type ChangesPage struct {
 // Reader fills one page of a change feed, range after range.
 type Reader struct {
 	Owner value.ContainerStateProvider // owner of the items
-	Mode  FeedMode
+	Mode  Mode
 	Start StartPosition
 	Limit int // maximum number of changes per page
 

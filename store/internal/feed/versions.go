@@ -155,7 +155,7 @@ func outsideRetention() error {
 
 // addVersion adds a change with its current and previous version. The slices of the change stay valid after
 // the page's snapshot is closed.
-func (f *Reader) addVersion(state *view.ContainerState, seq layout.WriteSequence,
+func (f *Reader) addVersion(state *view.ContainerAtTime, seq layout.WriteSequence,
 	v *layout.AllVersionsFeedEntry) error {
 	ch := Change{Kind: ChangeKind(v.Kind), Timestamp: v.TS, PreviousLSN: v.Previous.Sequence.LSN(),
 		def: &state.Keys.Def}

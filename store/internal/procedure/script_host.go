@@ -162,7 +162,7 @@ func (h *ScriptHost) query(ctx context.Context, op script.Operation) (script.Ope
 		h.Charge += value.ChargeFailure
 		return scriptFailure(err)
 	}
-	q.Scope = value.PartitionScope{Partition: h.key}
+	q.Scope = value.KeyOrRange{Partition: h.key}
 	q.MaxItems, q.Continuation = value.PageLimit(op.PageSize), op.Continuation
 	page, err := h.t.Query(ctx, q)
 	h.Charge += value.ChargeRows(page.Stats)

@@ -19,8 +19,9 @@ type checkedBody struct {
 	body []byte
 }
 
-// draft parses the body of a small resource and checks it by the rules of the resource's kind. The result
-// omits the property that the server adds to this kind and clients send back.
+// draft parses the body of a child resource, such as a user or a stored procedure, and checks it by the rules
+// of the resource's kind. The result omits the member that responses have and clients send back, such as
+// _permissions of a user.
 func (r ChildResources) draft(ctx context.Context, body []byte) (checkedBody, error) {
 	parsed, err := jsondoc.Parse(body, jsondoc.Limits{})
 	if err != nil {

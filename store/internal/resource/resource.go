@@ -213,7 +213,7 @@ func (r ChildResources) Create(ctx context.Context, body []byte) (UserOrScriptRe
 	return r.write(ctx, body, func(checkedBody) (*record.SmallResource, error) { return nil, nil })
 }
 
-// Upsert replaces the resource with the body's id, or creates it. o.IfMatch applies only to a replace.
+// Upsert replaces the resource with the body's id. If there is none, it creates it and ignores o.IfMatch.
 func (r ChildResources) Upsert(ctx context.Context, body []byte,
 	o value.WriteOptions) (res UserOrScriptResource, inserted bool, err error) {
 	res, err = r.write(ctx, body, func(d checkedBody) (*record.SmallResource, error) {

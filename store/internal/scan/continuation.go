@@ -19,14 +19,14 @@ import (
 const continuationVersion = 2
 
 // FormatContinuation returns the continuation token of a page in a scope.
-func FormatContinuation(sp *ResolvedPartitionScope, at query.MultiSourceReadProgress) string {
+func FormatContinuation(sp *ResolvedKeyOrRange, at query.MultiSourceReadProgress) string {
 	b := binary.BigEndian.AppendUint32([]byte{continuationVersion}, sp.hash)
 	return base64.RawURLEncoding.EncodeToString(at.Append(b))
 }
 
 // ParseContinuation parses a continuation token. It returns CodeBadRequest if the token is malformed or
 // of another scope. The empty token is the beginning.
-func ParseContinuation(token string, sp *ResolvedPartitionScope,
+func ParseContinuation(token string, sp *ResolvedKeyOrRange,
 	spans []query.SourceKeyRange) (query.MultiSourceReadProgress,
 	error) {
 	if token == "" {

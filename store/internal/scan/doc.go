@@ -2,7 +2,7 @@
 // change feeds. Resolve resolves a scope against a state of the container; a DocumentSource reads the part of the
 // scope that lies in one range.
 //
-//	resolved_scope.go   ResolvedPartitionScope: a resolved scope
+//	resolved_scope.go   ResolvedKeyOrRange: a resolved scope
 //	source.go           Source: items by rid, in order, by index entries (iter.go), by shapes (shapes.go)
 //	count.go            counts of items without the expired ones (version.go: versions of a count)
 //	continuation.go     continuation tokens

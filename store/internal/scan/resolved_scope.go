@@ -15,9 +15,9 @@ import (
 	"github.com/mayflydb/mayfly/store/internal/view"
 )
 
-// ResolvedPartitionScope is a value.PartitionScope (the part of the container that a list or query reads) as
-// partition ranges to read, and bounds within them.
-type ResolvedPartitionScope struct {
+// ResolvedKeyOrRange is a value.KeyOrRange (the part of the container that a list or query
+// reads) as partition ranges to read, and bounds within them.
+type ResolvedKeyOrRange struct {
 	Ranges []*view.PartitionRange
 	// Prefix is the key prefix of the posting (the list of rids) of the scope's partition key. It is set
 	// only if the scope is one logical partition or a prefix of a hierarchical key.
@@ -30,16 +30,17 @@ type ResolvedPartitionScope struct {
 	hash     uint32 // hash of the scope without its bounds
 }
 
-// Resolve finds the partition ranges and key bounds that a value.PartitionScope (the part of the container
-// that a list or query reads) has in a state of the container. It returns CodeRangeGone for an unknown range
-// and CodeBadRequest for a malformed bound or partition key.
-func Resolve(state *view.ContainerState, s value.PartitionScope) (ResolvedPartitionScope, error) {
+// Resolve finds the partition ranges and key bounds that a value.KeyOrRange (the part of the
+// container that a list or query reads) has in a state of the container. It returns CodeRangeGone for an
+// unknown range and CodeBadRequest for a malformed bound or partition key.
+func Resolve(state *view.ContainerAtTime, s value.KeyOrRange) (ResolvedKeyOrRange,
+	error) {
 	def := &state.Keys.Def
-	var sp ResolvedPartitionScope
+	var sp ResolvedKeyOrRange
 	if !s.Partition.IsZero() {
 		pk, err := def.ScopeKey(s.Partition)
 		if err != nil {
-			return ResolvedPartitionScope{}, err
+			return ResolvedKeyOrRange{}, err
 		}
 		sp.EPK, sp.PK = definition.AppendEPK(nil, def, pk), pk.AppendOrdered(nil)
 		sp.Levels, sp.Key = pk.Len(), pk
@@ -47,7 +48,7 @@ func Resolve(state *view.ContainerState, s value.PartitionScope) (ResolvedPartit
 	var only *view.PartitionRange
 	if s.Range != "" {
 		if only = state.RangeByID(s.Range); only == nil {
-			return ResolvedPartitionScope{}, RangeGone(s.Range)
+			return ResolvedKeyOrRange{}, RangeGone(s.Range)
 		}
 	}
 	h := fnv.New32a()
@@ -61,11 +62,11 @@ func Resolve(state *view.ContainerState, s value.PartitionScope) (ResolvedPartit
 	}
 	var err error
 	if sp.Min, err = Bound(s.MinEPK); err != nil {
-		return ResolvedPartitionScope{}, err
+		return ResolvedKeyOrRange{}, err
 	}
 	if s.MaxEPK != definition.MaxEPK {
 		if sp.Max, err = Bound(s.MaxEPK); err != nil {
-			return ResolvedPartitionScope{}, err
+			return ResolvedKeyOrRange{}, err
 		}
 	}
 	if sp.Ranges = []*view.PartitionRange{only}; only == nil {
@@ -80,7 +81,8 @@ func Resolve(state *view.ContainerState, s value.PartitionScope) (ResolvedPartit
 
 // ofPartition sets the Prefix and the Ranges for a scope that is a partition key or a prefix of one. If only
 // is not nil, the scope is limited to that partition range, for clients that read range by range.
-func (sp *ResolvedPartitionScope) ofPartition(state *view.ContainerState, only *view.PartitionRange) {
+func (sp *ResolvedKeyOrRange) ofPartition(state *view.ContainerAtTime,
+	only *view.PartitionRange) {
 	sp.Prefix = layout.AppendPartitionPrefix(nil, state.Keys.CID, layout.FamilyPartition, sp.EPK, sp.PK)
 	if sp.Ranges = []*view.PartitionRange{state.RangeOf(sp.EPK)}; sp.Levels < state.Keys.Def.Levels() {
 		sp.Ranges = rangesOver(state, sp.EPK, behindPrefix(sp.EPK))
@@ -107,7 +109,7 @@ func RangeGone(id string) error {
 }
 
 // rangesOver returns the ranges that overlap [min, max).
-func rangesOver(state *view.ContainerState, min, max []byte) []*view.PartitionRange {
+func rangesOver(state *view.ContainerAtTime, min, max []byte) []*view.PartitionRange {
 	var over []*view.PartitionRange
 	for i := range state.Ranges {
 		r := &state.Ranges[i]
@@ -134,17 +136,17 @@ func Bound(s string) ([]byte, error) {
 }
 
 // Contains reports whether an EPK lies within the bounds of the scope.
-func (sp *ResolvedPartitionScope) Contains(epk []byte) bool {
+func (sp *ResolvedKeyOrRange) Contains(epk []byte) bool {
 	return bytes.Compare(sp.Min, epk) <= 0 && (len(sp.Max) == 0 || bytes.Compare(epk, sp.Max) < 0)
 }
 
 // Name returns a text that identifies the scope except for its bounds (see Spans). A continuation token is
 // valid for a scope with the same name and the same bounds.
-func (sp *ResolvedPartitionScope) Name() string { return strconv.FormatUint(uint64(sp.hash), 36) }
+func (sp *ResolvedKeyOrRange) Name() string { return strconv.FormatUint(uint64(sp.hash), 36) }
 
 // Spans returns the bounds of the scope (the part of the container that a query or list reads) in each of
 // its partition ranges, ascending and without gaps.
-func (sp *ResolvedPartitionScope) Spans() []query.SourceKeyRange {
+func (sp *ResolvedKeyOrRange) Spans() []query.SourceKeyRange {
 	from, to := sp.Min, sp.Max
 	if sp.Prefix != nil {
 		from, to = sp.EPK, behindPrefix(sp.EPK)
@@ -163,7 +165,7 @@ func (sp *ResolvedPartitionScope) Spans() []query.SourceKeyRange {
 }
 
 // MayContain reports whether an item whose EPK begins with first may be in the scope.
-func (sp *ResolvedPartitionScope) MayContain(first []byte) bool {
+func (sp *ResolvedKeyOrRange) MayContain(first []byte) bool {
 	n := len(first)
 	return bytes.HasPrefix(first, sp.EPK[:min(n, len(sp.EPK))]) &&
 		bytes.Compare(first, sp.Min[:min(n, len(sp.Min))]) >= 0 &&
@@ -172,6 +174,6 @@ func (sp *ResolvedPartitionScope) MayContain(first []byte) bool {
 
 // ContainsVersion reports whether a version of an item, an entry of the feed of all versions, is in the
 // scope.
-func (sp *ResolvedPartitionScope) ContainsVersion(v *layout.AllVersionsFeedEntry) bool {
+func (sp *ResolvedKeyOrRange) ContainsVersion(v *layout.AllVersionsFeedEntry) bool {
 	return sp.Contains(v.EPK) && bytes.HasPrefix(v.EPK, sp.EPK) && bytes.HasPrefix(v.PK, sp.PK)
 }

@@ -74,7 +74,7 @@ type MultiRangeReadSegment struct {
 // StageOf returns the part of a read that its next page covers: the range, and the position in it at which
 // the client's continuation token says to continue. over are the spans of partition keys to read; at least
 // one must overlap a range.
-func StageOf(state *view.ContainerState, over []query.SourceKeyRange,
+func StageOf(state *view.ContainerAtTime, over []query.SourceKeyRange,
 	continuation string) (MultiRangeReadSegment, error) {
 	l := MultiRangeReadSegment{over: over}
 	if continuation == "" {
@@ -137,7 +137,7 @@ func overlaps(s *view.PartitionRange, over []query.SourceKeyRange) bool {
 
 // firstOver returns the first partition range that begins after the range behind and overlaps one of the key
 // spans in over, or nil if there is none. A nil behind means that the search starts at the first range.
-func firstOver(state *view.ContainerState, over []query.SourceKeyRange,
+func firstOver(state *view.ContainerAtTime, over []query.SourceKeyRange,
 	behind *view.PartitionRange) *view.PartitionRange {
 	for i := range state.Ranges {
 		s := &state.Ranges[i]
@@ -152,7 +152,7 @@ func firstOver(state *view.ContainerState, over []query.SourceKeyRange,
 // is the continuation inside that range, or "" if the range has been read to its end; the result then begins
 // with the next range. start returns the token for the beginning of a range. At the end of all ranges
 // NextToken returns "".
-func (l MultiRangeReadSegment) NextToken(state *view.ContainerState, token string,
+func (l MultiRangeReadSegment) NextToken(state *view.ContainerAtTime, token string,
 	start func(*view.PartitionRange) (string, error)) (string, error) {
 	tokens := l.rest
 	switch {
@@ -182,7 +182,8 @@ func (l MultiRangeReadSegment) NextToken(state *view.ContainerState, token strin
 // SpansOver returns the spans of effective partition keys that a list or query in the scope s must read, if
 // it may have to read several ranges. It returns none if the scope names one range or one full partition key,
 // or contains no range.
-func SpansOver(state *view.ContainerState, s value.PartitionScope) ([]query.SourceKeyRange, error) {
+func SpansOver(state *view.ContainerAtTime, s value.KeyOrRange) ([]query.SourceKeyRange,
+	error) {
 	if s.Range != "" {
 		return nil, nil
 	}

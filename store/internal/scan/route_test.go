@@ -12,7 +12,7 @@ import (
 // reads both halves of a range that is split meanwhile.
 func TestStages(t *testing.T) {
 	whole := []query.SourceKeyRange{{}}
-	before := &view.ContainerState{Ranges: []view.PartitionRange{
+	before := &view.ContainerAtTime{Ranges: []view.PartitionRange{
 		{ID: "0", Max: []byte{0x10}}, {ID: "1", Min: []byte{0x10}},
 	}}
 	start := func(r *view.PartitionRange) (string, error) { return "start of " + r.ID, nil }
@@ -24,7 +24,7 @@ func TestStages(t *testing.T) {
 	if want := `{"token":"start of 1","range":{"min":"10","max":"FF"}}`; err != nil || next != want {
 		t.Fatalf("%s, %v; want %s", next, err, want)
 	}
-	after := &view.ContainerState{Ranges: []view.PartitionRange{
+	after := &view.ContainerAtTime{Ranges: []view.PartitionRange{
 		before.Ranges[0], {ID: "2", Min: []byte{0x10}, Max: []byte{0x20}}, {ID: "3", Min: []byte{0x20}},
 	}}
 	lower, err := StageOf(after, whole, next)
@@ -44,7 +44,7 @@ func TestStages(t *testing.T) {
 }
 
 func TestMalformedStages(t *testing.T) {
-	state := &view.ContainerState{Ranges: []view.PartitionRange{{ID: "0"}}}
+	state := &view.ContainerAtTime{Ranges: []view.PartitionRange{{ID: "0"}}}
 	for _, text := range []string{"x", "{}", "[]", `{"token":"a"}`, `{"token":"a","range":{"min":"20","max":"10"}}`,
 		`{"token":"a","range":{"min":"x","max":"FF"}}`,
 		`[{"range":{"min":"","max":"20"}},{"range":{"min":"10","max":"FF"}}]`} {

@@ -18,9 +18,9 @@ import (
 
 // DocumentSource gives a query the documents of one partition range that are in the query's scope.
 type DocumentSource struct {
-	State  *view.ContainerState // at the moment of the snapshot
+	State  *view.ContainerAtTime // at the moment of the snapshot
 	Range  *view.PartitionRange
-	Span   *ResolvedPartitionScope
+	Span   *ResolvedKeyOrRange
 	Reader engine.Reader
 	Watch  *work.ScanTimeLimiter // limits the reads through Reader
 

@@ -17,7 +17,7 @@ import (
 
 // ExpiredSince searches the items that were live in second to, have expired since and are not purged yet.
 // It returns the latest second in which one of them expired, or 0 if there are none.
-func ExpiredSince(ctx context.Context, r engine.Reader, state *view.ContainerState,
+func ExpiredSince(ctx context.Context, r engine.Reader, state *view.ContainerAtTime,
 	to int64) (died int64, err error) {
 	w := latestExpirySearch{state: state, to: to}
 	inherit, due := state.Policy.Cutoffs(state.Now)
@@ -41,7 +41,7 @@ func ExpiredSince(ctx context.Context, r engine.Reader, state *view.ContainerSta
 
 // latestExpirySearch finds the latest moment between two seconds at which an item of a range has expired.
 type latestExpirySearch struct {
-	state *view.ContainerState
+	state *view.ContainerAtTime
 	to    int64
 	items engine.Iterator // of the range
 	died  int64

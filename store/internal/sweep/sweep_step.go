@@ -141,9 +141,9 @@ func (l *SweepStep) judge(family byte) func(host.DeadlineIndexEntry) host.SweepE
 	}
 }
 
-// Finish ends a step of the reaper: it moves the reaper's position in each family of the index of expiry
-// past the checked entries, but not past the entries of survivors, the candidates that have turned out to
-// be live. more reports whether a limit ended the step before it had found all candidates.
+// Finish ends a step of the reaper. It moves the reaper's position in each key family of the index of expiry
+// past the checked entries, or only up to the first survivor, a candidate that has turned out to be live.
+// more reports whether a limit ended the step before it had found all candidates.
 func (l *SweepStep) Finish(survivors []ExpiryCandidate) (more bool) {
 	for i := range l.families {
 		g := &l.families[i]

@@ -13,7 +13,7 @@ import (
 // and the current state.
 type ContainerStateProvider interface {
 	Identity() *view.ContainerIdentity
-	Present() *view.ContainerState // the state of the container at this moment
+	Present() *view.ContainerAtTime // the state of the container at this moment
 }
 
 // Item is one version of a stored document.

@@ -65,10 +65,10 @@ type ItemKey struct {
 	ID        string
 }
 
-// PartitionScope limits a list or a query to a part of the container: a partition key, a partition range, or
-// an interval of effective partition keys. The zero PartitionScope is the whole container. A Partition takes
-// precedence over MinEPK and MaxEPK.
-type PartitionScope struct {
+// KeyOrRange limits a list or a query to a part of the container: a partition key, a partition
+// range, or an interval of effective partition keys. The zero KeyOrRange is the whole container. A
+// Partition takes precedence over MinEPK and MaxEPK.
+type KeyOrRange struct {
 	// Partition is a full partition key, or for a hierarchical container a prefix of one.
 	Partition definition.PartitionKey
 	// Range is the id of a partition range; CodeRangeGone if it does not exist. Together with a
@@ -81,7 +81,7 @@ type PartitionScope struct {
 
 // ListOptions are the options of a page of items.
 type ListOptions struct {
-	Scope        PartitionScope
+	Scope        KeyOrRange
 	MaxItems     int    // per page: 0 is 100; -1 as many as fit (at most 1,000, and 4 MB)
 	Continuation string // of the previous page; empty for the first
 	Session      []SessionTokenEntry

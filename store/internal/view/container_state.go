@@ -15,9 +15,9 @@ import (
 // Never is a time in seconds since 1970 that no clock reaches.
 const Never = math.MaxInt64
 
-// ContainerState describes a container at one moment: its definition, expiry policy, partition ranges and
-// tombstones, and the time of its clock. It must not be modified.
-type ContainerState struct {
+// ContainerAtTime describes a container at one moment: its definition, expiry policy, partition ranges
+// and tombstones, and the time of its clock. It must not be modified.
+type ContainerAtTime struct {
 	Database, Name string
 	Identity       ContainerIdentity
 	Keys           ItemKeyBuilder
@@ -52,7 +52,7 @@ func (r *PartitionRange) Holds(epk []byte) bool {
 }
 
 // RangeOf returns the range that contains an effective partition key.
-func (s *ContainerState) RangeOf(epk []byte) *PartitionRange {
+func (s *ContainerAtTime) RangeOf(epk []byte) *PartitionRange {
 	i := len(s.Ranges) - 1
 	for i > 0 && bytes.Compare(s.Ranges[i].Min, epk) > 0 {
 		i--
@@ -61,7 +61,7 @@ func (s *ContainerState) RangeOf(epk []byte) *PartitionRange {
 }
 
 // RangeByID returns the range with an id, or nil.
-func (s *ContainerState) RangeByID(id string) *PartitionRange {
+func (s *ContainerAtTime) RangeByID(id string) *PartitionRange {
 	for i := range s.Ranges {
 		if s.Ranges[i].ID == id {
 			return &s.Ranges[i]
@@ -71,7 +71,7 @@ func (s *ContainerState) RangeByID(id string) *PartitionRange {
 }
 
 // Expired reports whether an item has expired.
-func (s *ContainerState) Expired(h *layout.ItemHeader, body []byte) bool {
+func (s *ContainerAtTime) Expired(h *layout.ItemHeader, body []byte) bool {
 	if s.Lives.Settled() { // the common case: no life has to be computed
 		return s.Policy.Expired(h.Life, s.Now)
 	}
@@ -79,13 +79,13 @@ func (s *ContainerState) Expired(h *layout.ItemHeader, body []byte) bool {
 }
 
 // Live reports whether an item has neither expired nor was deleted with its whole partition key.
-func (s *ContainerState) Live(item *DecodedItem) bool {
+func (s *ContainerAtTime) Live(item *DecodedItem) bool {
 	return !s.Expired(&item.Head, item.Body) && !s.Tombstoned(item.Head, func() []byte { return item.PK })
 }
 
 // Tombstoned reports whether an item was deleted with its whole partition key. It calls the function
 // Tombstoned with the tombstones of the state.
-func (s *ContainerState) Tombstoned(h layout.ItemHeader, pk func() []byte) bool {
+func (s *ContainerAtTime) Tombstoned(h layout.ItemHeader, pk func() []byte) bool {
 	return Tombstoned(s.Tombstones, h, pk)
 }
 

@@ -46,7 +46,7 @@ func TestEntries(t *testing.T) {
 // TestRanges checks that RangeOf returns the last range that begins at or before an effective partition
 // key.
 func TestRanges(t *testing.T) {
-	s := view.ContainerState{Ranges: []view.PartitionRange{{ID: "0", Max: []byte{8}},
+	s := view.ContainerAtTime{Ranges: []view.PartitionRange{{ID: "0", Max: []byte{8}},
 		{ID: "1", Min: []byte{8}, Max: []byte{9}},
 		{ID: "2", Min: []byte{9}}}}
 	for epk, want := range map[string]string{

@@ -20,7 +20,7 @@ const Now = 1_000_000
 // Container is a container of one range, with the unique key /code. Its partition key is /pk.
 type Container struct {
 	t      *testing.T
-	State  *view.ContainerState
+	State  *view.ContainerAtTime
 	Engine engine.Engine
 }
 
@@ -48,7 +48,7 @@ func New(t *testing.T, defaultTTL ttl.Seconds) *Container {
 		}
 	})
 	const cid = 1 << 31
-	return &Container{t: t, Engine: e, State: &view.ContainerState{
+	return &Container{t: t, Engine: e, State: &view.ContainerAtTime{
 		Database: "d", Name: "c", Now: Now, Spec: &spec, Terms: terms,
 		Policy: &ttl.Policy{Default: defaultTTL},
 		Keys:   view.ItemKeyBuilder{CID: cid, Def: spec.PartitionKey, Unique: spec.UniqueKeys},
