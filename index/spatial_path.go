@@ -26,7 +26,8 @@ type WorkBudgetFunc func(n int) bool
 
 func (s WorkBudgetFunc) on(n int) bool { return s == nil || s(n) }
 
-// pairWork is the work of comparing the edges of two chunks, in units of WorkBudgetFunc.
+// pairWork is the work, in units of WorkBudgetFunc, of comparing each edge in one chunk of a line or polygon
+// with each edge in a chunk of another.
 const pairWork = 16 * chunk * chunk
 
 // chunk is the number of consecutive edges of a path that have one bounding box in common.

@@ -18,15 +18,15 @@ import (
 	"github.com/mayflydb/mayfly/ttl"
 )
 
-// blockingClock is a clock that blocks a script that calls it until release is closed.
-type blockingClock struct {
+// scriptBlockingClock is a clock whose Now, when a script calls it, returns only after release is closed.
+type scriptBlockingClock struct {
 	*ttl.VirtualClock
 	wall    *jumpOnReadClock // hurries from then on
 	release chan struct{}
 	asked   atomic.Int64
 }
 
-func (s *blockingClock) Now() time.Time {
+func (s *scriptBlockingClock) Now() time.Time {
 	if within("goja.") {
 		s.asked.Add(1)
 		s.wall.hurry.Store(true)
@@ -87,7 +87,7 @@ func (b *testStore) stuckScripts() int {
 func TestScriptThatDoesNotReturn(t *testing.T) {
 	testdisk.Pebble(t, "its clock is stuck, which a database's is not")
 	wall := &jumpOnReadClock{Clock: ttl.SystemClock{}}
-	clock := &blockingClock{wall: wall, VirtualClock: ttl.NewManual(time.Unix(1_700_000_000, 0)),
+	clock := &scriptBlockingClock{wall: wall, VirtualClock: ttl.NewManual(time.Unix(1_700_000_000, 0)),
 		release: make(chan struct{})}
 	b := newBenchWith(t, testdisk.New(t), "", store.Options{Ranges: 1, ManualReaper: true, Wall: wall,
 		Clock: clock})
@@ -127,7 +127,7 @@ func TestCloseDuringAbandonedScript(t *testing.T) {
 	testdisk.Pebble(t, "its clock is stuck, which a database's is not")
 	t.Parallel()
 	wall := &jumpOnReadClock{Clock: ttl.SystemClock{}}
-	clock := &blockingClock{wall: wall, VirtualClock: ttl.NewManual(time.Unix(1_700_000_000, 0)),
+	clock := &scriptBlockingClock{wall: wall, VirtualClock: ttl.NewManual(time.Unix(1_700_000_000, 0)),
 		release: make(chan struct{})}
 	b := newBenchWith(t, testdisk.New(t), "", store.Options{Ranges: 1, ManualReaper: true, Wall: wall,
 		Clock: clock})
@@ -167,7 +167,7 @@ func TestTimeLimitOfScriptQuery(t *testing.T) {
 	t.Parallel()
 	testdisk.Pebble(t, "its clock is stuck, which a database's is not")
 	wall := &jumpOnReadClock{Clock: ttl.SystemClock{}}
-	clock := &blockingClock{wall: wall, VirtualClock: ttl.NewManual(time.Unix(1_700_000_000, 0)),
+	clock := &scriptBlockingClock{wall: wall, VirtualClock: ttl.NewManual(time.Unix(1_700_000_000, 0)),
 		release: make(chan struct{})}
 	close(clock.release)
 	b := newBenchWith(t, testdisk.New(t), "", store.Options{Ranges: 1, ManualReaper: true, Wall: wall,

@@ -249,7 +249,8 @@ func (f *serveFlags) applyEmulatorConfig(config string) {
 	}
 }
 
-// maxKeyFile is the maximum size of a key file in bytes. Every key is smaller.
+// maxKeyFile is the maximum size in bytes of a file with the master key (--key-file). A larger file is not a
+// key.
 const maxKeyFile = 4096
 
 // readKeyFile sets --key to the content of --key-file. If both are given, the one whose source has the

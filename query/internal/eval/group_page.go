@@ -14,7 +14,8 @@ import (
 // those with the lowest keys and leaves the others to later pages.
 const MaxGroups = 32 << 20
 
-// CutKey returns the part of a group's key that is stored in a continuation token: its first bytes.
+// CutKey returns the part of a group's key that is stored in a continuation token: its first
+// record.MaxCursorKey bytes.
 func CutKey(key []byte) []byte { return key[:min(len(key), record.MaxCursorKey)] }
 
 // InPage reports whether the group with this key belongs to the current page. Each page of a paged query

@@ -92,18 +92,19 @@ type StoredDocument struct {
 	body []byte
 }
 
-// NewStoredDocument returns the row of an item.
+// NewStoredDocument returns the document of a stored item.
 func NewStoredDocument(of *view.ContainerIdentity, rid uint64, head layout.ItemHeader,
 	body []byte) *StoredDocument {
 	return &StoredDocument{of: of, rid: rid, head: head, body: body}
 }
 
-// Borrow returns the row as an item that is valid until the next row is read.
+// Borrow returns the document as an item of the container of, which is valid until the next document is read.
 func (r *StoredDocument) Borrow(of value.ContainerStateProvider) value.Item {
 	return value.NewItem(of, r.rid, r.head, r.body, "")
 }
 
-// Item returns a copy of the row as an item that stays valid after the snapshot is closed.
+// Item returns a copy of the document as an item of the container of, which stays valid after the snapshot is
+// closed.
 func (r *StoredDocument) Item(of value.ContainerStateProvider) value.Item {
 	return r.Borrow(of).Clone()
 }
@@ -127,9 +128,9 @@ func (r *StoredDocument) AppendTo(dst []byte) []byte {
 	return r.of.AppendItem(dst, r.body, r.rid, &r.head)
 }
 
-// Take fills a row with an item and returns true if the item is live and in the scope; otherwise it returns
-// false. The caller sets listed if it has found the item in the posting of the scope's partition key, so
-// that Take need not compare the key.
+// Take sets r to the document of an item and returns true if the item is live and in the scope; otherwise it
+// returns false. The caller sets listed if it has found the item in the posting of the scope's partition key,
+// so that Take need not compare the key.
 func (s *DocumentSource) Take(r *StoredDocument, rid uint64, value []byte, listed bool) (bool, error) {
 	h, body, err := layout.DecodeItem(value)
 	if err != nil {
