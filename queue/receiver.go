@@ -109,7 +109,8 @@ func (s *inMemoryMessageStoreState) checkOptions(o *ReceiverOptions) error {
 			"non-sessionful message receiver.")
 	case o.Session != nil && !s.BySession:
 		return s.NotAllowed("A sessionful message receiver cannot be created on an entity that does not " +
-			"require sessions.")
+			"require sessions. Ensure RequiresSession is set to true when creating a Queue or " +
+			"Subscription to enable sessionful behavior.")
 	case o.Session != nil && !o.Session.Next && len(o.Session.ID) > content.MaxIDBytes:
 		return s.Argument("The session id is too long.")
 	}

@@ -104,7 +104,9 @@ func (q *Queues) send(ctx context.Context, to entity.Address, list []*message.Me
 }
 
 // acceptSent validates the messages of a client, also against the entity's size limit, and encodes them for
-// storage.
+// storage. The limit applies to the sender's encoding of the list, which is not known here. It is therefore
+// compared with the shortest encoding, so that a batch that fits a link, which checks the exact size, is not
+// refused afterwards.
 func (q *Queues) acceptSent(ctx context.Context, to entity.Address,
 	list []*message.Message) (*entityState, []validatedMessage, error) {
 	e, arrivals, err := q.accept(ctx, to, list)
@@ -113,7 +115,7 @@ func (q *Queues) acceptSent(ctx context.Context, to entity.Address,
 	}
 	size := 0
 	for _, m := range list {
-		size += m.Size()
+		size += m.MinSize()
 	}
 	if size > int(e.properties.Load().MaxMessageKB)<<10 {
 		return nil, nil, e.stores[entity.Main].TooLarge()

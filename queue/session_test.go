@@ -130,6 +130,9 @@ func TestSessions(t *testing.T) {
 			w.fails(err, entity.CodeNotAllowed)
 			_, err = w.q.OpenReceiver(w.ctx, entity.Address{Entity: "plain"}, nextSession())
 			w.fails(err, entity.CodeNotAllowed)
+			if !strings.Contains(err.Error(), "Ensure RequiresSession is set to true") {
+				w.t.Error(err) // clients look for this part of the service's message
+			}
 		},
 		"in order, the abandoned first": func(w *testQueueHost) {
 			w.queue("q", sessions)

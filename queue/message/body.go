@@ -36,6 +36,21 @@ func (m *Message) Data() (data []byte, ok bool) {
 // Size returns the approximate size of the message on the wire in bytes.
 func (m *Message) Size() int { return m.PropertiesSize() + len(m.Body) + len(m.Footer) + 16 }
 
+// MinSize returns the size in bytes of the shortest encoding of the message on the wire. No sender's encoding
+// of the message is shorter.
+func (m *Message) MinSize() int {
+	n := len(m.Body) + len(m.Footer)
+	for _, list := range [][]ApplicationProperty{m.Delivery, m.Annotations, m.Application} {
+		for _, p := range list {
+			n += 2 + len(p.Name) + len(p.Value) // a name is preceded by its type and length
+		}
+	}
+	for _, s := range m.slots {
+		n += len(s)
+	}
+	return n
+}
+
 // PropertiesSize returns the approximate size of all properties and annotations on the wire in bytes.
 func (m *Message) PropertiesSize() (n int) {
 	for _, list := range [][]ApplicationProperty{m.Delivery, m.Annotations, m.Application} {

@@ -126,6 +126,32 @@ func TestAbortedAndMalformedTransfers(t *testing.T) {
 	w.shows("q", "settled b1 b2")
 }
 
+// TestFullBatch checks that a batch of many small messages is accepted if its encoding is as large as the
+// link allows.
+func TestFullBatch(t *testing.T) {
+	w := newServiceBusUnderTest(t)
+	w.create(entity.Queue, "q")
+	c := w.dial(1 << 16)
+	limit := int(c.sender(0, "q").MaxMessageSize)
+	one := message.New(message.New(nil).AppendBare(nil)).Body
+	batch, count := message.New(nil), limit/len(one)-1
+	batch.Body = bytes.Repeat(one, count)
+	payload := batch.AppendBare(nil)
+	if len(payload) <= limit-2*len(one) || len(payload) > limit {
+		t.Fatalf("the batch has %d bytes, the limit is %d", len(payload), limit)
+	}
+	c.pieces(frame.Transfer{DeliveryID: frame.Some(0), DeliveryTag: []byte{1},
+		MessageFormat: frame.Some(message.BatchFormat)}, payload, 60_000)
+	if d := await[*frame.Disposition](c); !isState[*frame.Accepted](d.State) {
+		t.Fatalf("a batch of %d messages: %+v", count, d.State)
+	}
+	e, err := w.q.Get(w.ctx, "q")
+	w.must(err)
+	if e.Counts.Active != int64(count) {
+		t.Errorf("the queue has %d messages, not %d", e.Counts.Active, count)
+	}
+}
+
 // shows peeks at the messages of the entity at path, and fails the test unless want has their texts,
 // separated by blanks.
 func (w *serviceBusUnderTest) shows(path, want string) {
