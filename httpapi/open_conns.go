@@ -149,7 +149,8 @@ func (s *openConns) end(c *sniffConn) {
 	}
 }
 
-// activeRequests returns the method and path of requests in progress, at most one for each connection.
+// activeRequests returns the method and path of the requests in progress, sorted: of each connection the
+// latest, although a connection over HTTP/2 can have several.
 func (s *openConns) activeRequests() (list []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

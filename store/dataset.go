@@ -239,8 +239,8 @@ func (c *Container) await(n *host.WaiterNotifier) <-chan struct{} {
 	return change
 }
 
-// awaited returns the engine scopes of the containers that somebody waits for, so that the host watches them
-// for changes by other servers (host.OpenedTenant.Awaited).
+// awaited returns the engine scopes of the containers for whose changes a request waits, so that the host
+// watches them for changes by other servers (host.OpenedTenant.Awaited).
 func (ds *openDataset) awaited() (scopes [][]byte) {
 	ds.mu.RLock()
 	defer ds.mu.RUnlock()

@@ -131,9 +131,9 @@ func parseWhole(token []byte) (v int64, ok bool) {
 	return v, true
 }
 
-// parseExponent parses the part after the digits of a number: nothing, or e, a sign and digits. An
-// extremely large exponent is limited to 1<<30, which is still far out of range but can be added to a
-// length without overflow.
+// parseExponent parses the part after the digits of a number: nothing, or e or E, an optional sign, and
+// digits. An extremely large exponent is limited to 1<<30, which is still far out of range but can be added
+// to a length without overflow.
 func parseExponent(s []byte) (exponent int, ok bool) {
 	if len(s) == 0 {
 		return 0, true

@@ -124,13 +124,13 @@ func (reapersPausedFlag) JSONSchema() (s jsonschema.Schema, err error) {
 	return s, nil
 }
 
-type setReapersRequest struct {
+type pauseReaperRequest struct {
 	Paused reapersPausedFlag `json:"paused" missing:"The body must have 'paused'."`
 	_      struct{}          `refusal:"The body must be {\"paused\": true} or {\"paused\": false}."`
 	_      struct{}          `additionalProperties:"false"`
 }
 
-func (l *Laboratory) setReapers(ctx context.Context, in *setReapersRequest) (ReapersState, error) {
+func (l *Laboratory) setReapers(ctx context.Context, in *pauseReaperRequest) (ReapersState, error) {
 	if err := l.db.PauseReaper(ctx, bool(in.Paused)); err != nil {
 		return ReapersState{}, err
 	}

@@ -220,9 +220,9 @@ func (s *testedStore) scope(step HistoryStep) store.KeyOrRange {
 // inPartition reports whether the scope is one logical partition.
 func (s HistoryStep) inPartition() bool { return s.In != "" && !strings.HasSuffix(s.In, "*") }
 
-// looksAhead reports whether, for the list of this step, a full page has a continuation only if another item
-// follows. This is so for a query with a condition on the property u, and for a list of one logical
-// partition. Other lists may end with an empty page.
+// looksAhead reports whether, for the list or query of this step, the store looks for a further item before
+// it gives a full page a continuation. This is so for a query with a condition on the property u, and for a
+// list of one logical partition. Other lists may end with an empty page.
 func (s HistoryStep) looksAhead() bool { return s.U != "" || s.inPartition() }
 
 func (s *testedStore) list(step HistoryStep) (string, error) {
