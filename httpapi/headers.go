@@ -65,6 +65,7 @@ func (h *reqHeaders) parseOne(name, value string, account cosmos.Consistency) (e
 	switch name {
 	case "X-Ms-Version":
 		h.LegacyIndexes = value <= lastWithIndexKinds
+		h.BeforeSystemKey = value < firstWithSystemKey
 		return checkVersion(value)
 	case "X-Ms-Activity-Id":
 		if isGUID(value) {
@@ -262,6 +263,10 @@ var versions = [...]string{
 
 // lastWithIndexKinds is the last x-ms-version in which clients distinguish kinds of indexes (hash, range).
 const lastWithIndexKinds = "2018-08-31"
+
+// firstWithSystemKey is the first x-ms-version whose clients see a container that was created without a
+// partition key as one with the system key.
+const firstWithSystemKey = "2018-12-31"
 
 func checkVersion(v string) error {
 	newest := versions[len(versions)-1]

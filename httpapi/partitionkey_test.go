@@ -108,6 +108,47 @@ func TestContainerWithoutKey(t *testing.T) {
 	}
 }
 
+// TestContainerWithoutKeyBefore2018 checks that a client with an x-ms-version before 2018-12-31 sees a
+// container without a partition key, and reads, queries and replaces without sending one. It does not reach
+// items to which newer clients gave a value of the system key. A container with a partition key is the same
+// in all versions.
+func TestContainerWithoutKeyBefore2018(t *testing.T) {
+	t.Parallel()
+	w := newServerUnderTest(t, ranges(2))
+	w.do("POST", "/dbs", `{"id":"d"}`).want(201)
+	const query = `{"query":"SELECT VALUE c.id FROM c ORDER BY c.id"}`
+	ask := func(headers ...string) *testResponse {
+		return w.do("POST", docs, query, queryHeaders(append(headers, crossing, "False")...)...)
+	}
+	for _, v := range []string{"2018-09-17", "2018-06-18", "2015-12-16"} {
+		old := []string{"x-ms-version", v}
+		made := w.do("POST", colls, `{"id":"c"}`, old...).want(201)
+		read := w.do("GET", coll, "", old...).want(200)
+		listed := w.do("GET", colls, "", old...).want(200).at("DocumentCollections.0")
+		if made.at("partitionKey").Exists() || read.at("partitionKey").Exists() ||
+			listed.Get("partitionKey").Exists() {
+			t.Errorf("%s: the container has the partition key %s", v, read.at("partitionKey").Raw)
+		}
+		w.do("GET", coll, "").want(200).has("partitionKey.systemKey", "true")
+		w.do("PUT", coll, read.at("@this").Raw, old...).want(200)
+		w.do("POST", docs, `{"id":"1"}`, old...).want(201)
+		w.do("POST", docs, `{"id":"2"}`).want(201)
+		w.do("POST", docs, `{"id":"3","_partitionKey":"a"}`, pk(`["a"]`)...).want(201)
+		if got := ask(old...).want(200).at("Documents").Raw; got != `["1","2"]` {
+			t.Errorf("%s: the query has %s", v, got)
+		}
+		if got := w.do("GET", docs, "", old...).want(200).ids("Documents"); strings.TrimSpace(got) != "1 2" {
+			t.Errorf("%s: the list has %s", v, got)
+		}
+		ask().fails(400, 0, "Cross partition query is required but disabled.")
+		w.do("DELETE", docs+"/1", "", old...).want(204)
+		w.do("DELETE", coll, "").want(204)
+	}
+	old := []string{"x-ms-version", "2018-06-18"}
+	w.do("POST", colls, `{"id":"c",`+keyedByPK+`}`, old...).want(201).has("partitionKey.paths", `["/pk"]`)
+	ask(old...).fails(400, 0, "Cross partition query is required but disabled.")
+}
+
 func TestHierarchicalKeys(t *testing.T) {
 	t.Parallel()
 	w := newServerUnderTest(t, ranges(4))

@@ -74,6 +74,10 @@ func (s *Service) within(c *requestInProgress) (p addressedContainer, rid string
 	}
 	c.out.setContainerPaths(rid, p.database.ID(), p.container.ID())
 	c.out.Version = p.container.SessionVersion()
+	if c.in.BeforeSystemKey && c.in.PartitionKey.IsZero() && c.in.RangeID == "" {
+		key := p.container.Info().Spec.PartitionKey
+		c.in.PartitionKey = key.Plain(c.in.PartitionKey)
+	}
 	if want := c.in.IntendedRID; want != "" && want != rid {
 		return p, rid, Failure(StatusBadRequest, SubstatusWrongContainer,
 			"The container '"+p.container.ID()+"' has the resource id "+rid+", the request intends "+want+".")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mayflydb/mayfly/internal/jsondoc"
 	"github.com/mayflydb/mayfly/store"
+	"github.com/mayflydb/mayfly/store/definition"
 )
 
 // Bodies are made by appending text. Text that a client has written is copied byte for byte, without
@@ -130,6 +131,9 @@ func appendDatabase(dst []byte, d *store.Database) []byte {
 func (c *requestInProgress) appendContainer(dst []byte, i store.ContainerInfo) []byte {
 	if !c.in.LegacyIndexes {
 		i.Spec.Indexing = i.Spec.Indexing.WithoutLegacy()
+	}
+	if c.in.BeforeSystemKey && i.Spec.PartitionKey.SystemKey {
+		i.Spec.PartitionKey = definition.PartitionKeyDefinition{}
 	}
 	dst = i.Spec.AppendJSON(dst)
 	dst[len(dst)-1] = ',' // replaces the closing brace

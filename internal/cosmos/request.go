@@ -106,7 +106,11 @@ type RequestHeaders struct {
 	Statistics                  bool // of a container's ranges
 	// LegacyIndexes is set for protocol versions that have kinds of indexes. Their clients expect to read
 	// the kinds that were set for a container's included paths; responses to later versions omit them.
-	LegacyIndexes                bool
+	LegacyIndexes bool
+	// BeforeSystemKey is set for protocol versions in which a container that was created without a partition
+	// key has none, rather than the system key. Their clients send no partition key for such a container, and
+	// reach only the items whose partition key is undefined.
+	BeforeSystemKey              bool
 	IndexMetrics, IndexMetricsV2 bool // versions 1 and 2
 	Direct                       bool // run the query without a query plan, if possible
 

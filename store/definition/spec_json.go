@@ -254,15 +254,14 @@ func (w *partitionKeyJSON) definition() (PartitionKeyDefinition, error) {
 }
 
 // AppendJSON appends the definition to dst as the JSON object that clients read, without the system
-// properties. The definition must have been completed by EnsureDefaults and validated.
+// properties. The definition must have been completed by EnsureDefaults and validated; but the partition key
+// may be the zero value, which is left out.
 func (s ContainerSpec) AppendJSON(dst []byte) []byte {
 	w := containerSpecJSON{ID: s.ID, Geospatial: &geospatialJSON{s.Geospatial},
 		ConflictResolution: &s.ConflictResolution, PreviousImages: s.PreviousImagePolicy,
 		ChangeFeed: s.ChangeFeed, VectorEmbedding: s.VectorEmbedding, FullText: s.FullText, ClientEncryption: s.ClientEncryption}
-	w.PartitionKey = &partitionKeyJSON{Paths: s.PartitionKey.Paths, Kind: s.PartitionKey.Kind,
-		SystemKey: s.PartitionKey.SystemKey}
-	if v := partitionHashVersion(s.PartitionKey.Version); v != 1 || s.PartitionKey.firstGiven {
-		w.PartitionKey.Version = &v
+	if !s.PartitionKey.IsZero() {
+		w.PartitionKey = s.PartitionKey.wire()
 	}
 	var err error
 	if w.Indexing, err = s.Indexing.MarshalJSON(); err != nil {
@@ -289,6 +288,15 @@ func (s ContainerSpec) AppendJSON(dst []byte) []byte {
 		return dst
 	}
 	return append(dst, text...)
+}
+
+// wire returns the JSON form of the definition.
+func (d *PartitionKeyDefinition) wire() *partitionKeyJSON {
+	w := &partitionKeyJSON{Paths: d.Paths, Kind: d.Kind, SystemKey: d.SystemKey}
+	if v := partitionHashVersion(d.Version); v != 1 || d.firstGiven {
+		w.Version = &v
+	}
+	return w
 }
 
 // ttlToken returns a time to live as JSON; nil if there is none.
