@@ -40,7 +40,7 @@ func (c *Container) WaitExpired(ctx context.Context, pk PartitionKey, id string)
 		return err
 	}
 	err = c.do(ctx, func(c *store.Container) error {
-		_, err := c.Wait(ctx, store.ContainerWaitRequest{For: store.WaitExpired,
+		_, err := c.Wait(ctx, store.ItemConditionWaitRequest{For: store.WaitExpired,
 			Key: store.ItemKey{Partition: key, ID: id}})
 		return err
 	})

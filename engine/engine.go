@@ -156,9 +156,9 @@ type TxnLSNAndCommitControl interface {
 	// of a transaction become visible together: no position lies between the first and the last of them.
 	NextLSN(scope []byte) uint64
 	// RaiseLSN makes a scope issue no LSN below first. It is for a scope that continues the history of
-	// another one: the child of a split, or a scope that is restored from a snapshot. The scope must not
-	// have been used since Open, other than by RaiseLSN; this Update need not name it. RaiseLSN has no
-	// effect if the scope is already at first or beyond.
+	// another one: the child of a split, or a scope that is restored from a snapshot. The scope must not have
+	// been used since Open, other than by RaiseLSN. The Update that calls RaiseLSN need not list the scope.
+	// RaiseLSN has no effect if the scope's next LSN is first or higher.
 	RaiseLSN(scope []byte, first uint64)
 	// SetMark stores a number with a scope, which is returned in each of the scope's positions. 0 removes the
 	// mark; a scope without a mark has mark 0. A caller changes the mark whenever it changes data that

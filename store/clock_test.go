@@ -372,7 +372,8 @@ func TestReaperWithDatabaseClocks(t *testing.T) {
 	purged := func(c *store.Container) {
 		t.Helper()
 		key := store.ItemKey{Partition: pk("x"), ID: "i"}
-		if _, err := c.Wait(l.ctx, store.ContainerWaitRequest{For: store.WaitPurged, Key: key}); err != nil {
+		if _, err := c.Wait(l.ctx, store.ItemConditionWaitRequest{For: store.WaitPurged,
+			Key: key}); err != nil {
 			t.Fatal(err)
 		}
 	}

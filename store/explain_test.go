@@ -185,7 +185,8 @@ func TestExplainRefuses(t *testing.T) {
 		if _, err := b.c.ExplainItem(b.ctx, key.Partition, key.ID); !is(err, fault.CodeBadRequest) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if _, err := b.c.Wait(b.ctx, store.ContainerWaitRequest{Key: key}); !is(err, fault.CodeBadRequest) {
+		if _, err := b.c.Wait(b.ctx, store.ItemConditionWaitRequest{Key: key}); !is(err,
+			fault.CodeBadRequest) {
 			t.Errorf("wait, %s: %v", name, err)
 		}
 	}

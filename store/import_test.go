@@ -274,7 +274,7 @@ func TestImportWakesTheReaper(t *testing.T) {
 		if o.ExpiresIn > 0 {
 			l.system.Advance(o.ExpiresIn)
 		}
-		if _, err := c.Wait(l.ctx, store.ContainerWaitRequest{For: store.WaitPurged,
+		if _, err := c.Wait(l.ctx, store.ItemConditionWaitRequest{For: store.WaitPurged,
 			Key: store.ItemKey{Partition: pk("x"), ID: "i"}}); err != nil {
 			t.Fatal(err)
 		}

@@ -64,7 +64,7 @@ func TestStoresOfOneDatabase(t *testing.T) {
 	done := make(chan error)
 	wait := func(what store.ContainerWaitCondition, after uint64) {
 		go func() {
-			_, err := cb.Wait(ctx, store.ContainerWaitRequest{For: what, Key: key, After: after})
+			_, err := cb.Wait(ctx, store.ItemConditionWaitRequest{For: what, Key: key, After: after})
 			done <- err
 		}()
 	}

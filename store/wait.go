@@ -22,7 +22,7 @@ const (
 	WaitExpired ContainerWaitCondition = iota
 	// WaitPurged: the item is deleted from the engine, so that it takes no space any more.
 	WaitPurged
-	// WaitFeed: the change feed has a change of the item with an LSN above ContainerWaitRequest.After.
+	// WaitFeed: the change feed has a change of the item with an LSN above ItemConditionWaitRequest.After.
 	// Deletes and expiries are changes only if the container keeps all versions.
 	WaitFeed
 	// WaitQuiet: no background work is left in the container: expired items are purged, deleted partition
@@ -30,8 +30,8 @@ const (
 	WaitQuiet
 )
 
-// ContainerWaitRequest is the request of Wait: a condition and the item that it is about.
-type ContainerWaitRequest struct {
+// ItemConditionWaitRequest is the request of Wait: a condition and the item that it is about.
+type ItemConditionWaitRequest struct {
 	For   ContainerWaitCondition
 	Key   ItemKey // of the item; not for WaitQuiet
 	After uint64  // an LSN, for WaitFeed
@@ -48,7 +48,7 @@ type ContainerWaitResult struct {
 // Wait waits until the condition is true. It sleeps until the container changes or its clock has reached
 // the moment at which the item expires, so it uses no CPU while it waits. If ctx ends first, the error is
 // CodeCanceled and the result has the current state. If the store is closed, the error is CodeUnavailable.
-func (c *Container) Wait(ctx context.Context, req ContainerWaitRequest) (ContainerWaitResult, error) {
+func (c *Container) Wait(ctx context.Context, req ItemConditionWaitRequest) (ContainerWaitResult, error) {
 	w := containerWaitCall{c: c, req: req}
 	if req.For != WaitQuiet {
 		var err error
@@ -94,7 +94,7 @@ func (c *Container) sleep(ctx context.Context, change <-chan struct{}, wake int6
 // true.
 type containerWaitCall struct {
 	c     *Container
-	req   ContainerWaitRequest
+	req   ItemConditionWaitRequest
 	place inspect.ItemKey
 	out   ContainerWaitResult
 }

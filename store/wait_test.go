@@ -21,7 +21,7 @@ type runningWaitCall struct {
 	err  error
 }
 
-func (b *testStore) wait(req store.ContainerWaitRequest) *runningWaitCall {
+func (b *testStore) wait(req store.ItemConditionWaitRequest) *runningWaitCall {
 	ctx, cancel := context.WithCancel(b.ctx)
 	w := &runningWaitCall{t: b.t, end: cancel, done: make(chan struct{})}
 	go func() {
@@ -32,7 +32,7 @@ func (b *testStore) wait(req store.ContainerWaitRequest) *runningWaitCall {
 }
 
 func (b *testStore) waitFor(what store.ContainerWaitCondition, id string) *runningWaitCall {
-	return b.wait(store.ContainerWaitRequest{For: what, Key: store.ItemKey{Partition: pk("p"), ID: id}})
+	return b.wait(store.ItemConditionWaitRequest{For: what, Key: store.ItemKey{Partition: pk("p"), ID: id}})
 }
 
 // over waits until the call of Wait has returned, and returns its result. The test hangs if it never does.
@@ -124,7 +124,7 @@ func TestWaitForFeed(t *testing.T) {
 			if out.LSN == 0 || keeps != (out.Change == store.ChangeCreate) {
 				t.Errorf("%+v", out)
 			}
-			next := store.ContainerWaitRequest{For: store.WaitFeed,
+			next := store.ItemConditionWaitRequest{For: store.WaitFeed,
 				Key:   store.ItemKey{Partition: pk("p"), ID: "a"},
 				After: out.LSN}
 			second := b.wait(next)

@@ -88,7 +88,7 @@ func (h nonAtomicEngine) Update(ctx context.Context, scopes [][]byte, fn func(en
 	var later [][2][]byte
 	at, err := h.Engine.Update(ctx, scopes, func(tx engine.Txn) error {
 		later = later[:0]
-		return fn(&firstSetOnlyTxn{Txn: tx, later: &later})
+		return fn(&laterSetsDeferringTxn{Txn: tx, later: &later})
 	}, ahead...)
 	if err == nil && len(later) > 0 {
 		at, err = h.Engine.Update(ctx, scopes, func(tx engine.Txn) error {
@@ -101,15 +101,15 @@ func (h nonAtomicEngine) Update(ctx context.Context, scopes [][]byte, fn func(en
 	return at, err
 }
 
-// firstSetOnlyTxn writes only the first key that is set in a transaction. It appends the later ones to later,
-// for a second transaction.
-type firstSetOnlyTxn struct {
+// laterSetsDeferringTxn writes only the first key that is set in a transaction. It appends the later ones to
+// later, for a second transaction.
+type laterSetsDeferringTxn struct {
 	engine.Txn
 	sets  int
 	later *[][2][]byte
 }
 
-func (h *firstSetOnlyTxn) Set(key, value []byte) {
+func (h *laterSetsDeferringTxn) Set(key, value []byte) {
 	if h.sets++; h.sets == 1 {
 		h.Txn.Set(key, value)
 	} else {

@@ -199,7 +199,7 @@ func (l *Laboratory) wait(ctx context.Context, in *waitForItemRequest) (WaitForI
 	case what != store.WaitQuiet && in.ID == nil:
 		return WaitForItemResult{}, route.BadRequest("The body must have an 'id'.")
 	}
-	req := store.ContainerWaitRequest{For: what, After: uint64(in.After)}
+	req := store.ItemConditionWaitRequest{For: what, After: uint64(in.After)}
 	if what != store.WaitQuiet {
 		req.Key = store.ItemKey{Partition: in.PartitionKey.PartitionKey, ID: *in.ID}
 	}

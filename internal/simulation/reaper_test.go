@@ -163,7 +163,7 @@ func killReaper(t *testing.T, seed uint64) {
 			t.Errorf("document %s %v after it has expired: %v", d.key.ID, clock.Now().Sub(d.expires), err)
 		}
 		limited, cancel := context.WithDeadline(ctx, d.expires.Add(purgeDelay))
-		_, err = survivor.Wait(limited, store.ContainerWaitRequest{For: store.WaitPurged, Key: d.key})
+		_, err = survivor.Wait(limited, store.ItemConditionWaitRequest{For: store.WaitPurged, Key: d.key})
 		cancel()
 		if err != nil {
 			t.Errorf("document %s is not purged %v after it has expired: %v", d.key.ID, purgeDelay, err)

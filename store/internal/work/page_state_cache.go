@@ -16,16 +16,16 @@ import (
 type QueryPageStateCache struct {
 	wall ttl.Clock
 	mu   sync.Mutex
-	done bool              // closed: nothing is kept any more
-	stop func()            // stops the timer for old states; nil: no timer is set
-	kept []cachedPageState // oldest first
-	size int               // total size in bytes
-	most int               // maximum of size
+	done bool                   // closed: nothing is kept any more
+	stop func()                 // stops the timer for old states; nil: no timer is set
+	kept []cachedQueryPageState // oldest first
+	size int                    // total size in bytes
+	most int                    // maximum of size
 }
 
-// cachedPageState is a cached state, with the cursor (the position in the query's continuation token) of the
-// page that it is for.
-type cachedPageState struct {
+// cachedQueryPageState is a cached state, with the cursor (the position in the query's continuation token) of
+// the page that it is for.
+type cachedQueryPageState struct {
 	cursor string
 	rows   *query.StateBetweenPages
 	size   int
@@ -73,7 +73,7 @@ func (p *QueryPageStateCache) forgetOld() {
 func (p *QueryPageStateCache) Take(cursor string) *query.StateBetweenPages {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	i := slices.IndexFunc(p.kept, func(p cachedPageState) bool { return p.cursor == cursor })
+	i := slices.IndexFunc(p.kept, func(p cachedQueryPageState) bool { return p.cursor == cursor })
 	if i < 0 {
 		return nil
 	}
@@ -87,7 +87,7 @@ func (p *QueryPageStateCache) Take(cursor string) *query.StateBetweenPages {
 func (p *QueryPageStateCache) Has(cursor string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return slices.ContainsFunc(p.kept, func(p cachedPageState) bool { return p.cursor == cursor })
+	return slices.ContainsFunc(p.kept, func(p cachedQueryPageState) bool { return p.cursor == cursor })
 }
 
 // Close drops all states and keeps no new ones.
@@ -108,10 +108,11 @@ func (p *QueryPageStateCache) Close() {
 func (p *QueryPageStateCache) Keep(cursor string, rows *query.StateBetweenPages) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if i := slices.IndexFunc(p.kept, func(p cachedPageState) bool { return p.cursor == cursor }); i >= 0 {
+	if i := slices.IndexFunc(p.kept, func(p cachedQueryPageState) bool {
+		return p.cursor == cursor }); i >= 0 {
 		p.forget(i)
 	}
-	p.kept = append(p.kept, cachedPageState{cursor, rows, rows.Size(), p.wall.Now()})
+	p.kept = append(p.kept, cachedQueryPageState{cursor, rows, rows.Size(), p.wall.Now()})
 	p.size += rows.Size()
 	for len(p.kept) > 0 && (p.done || len(p.kept) > maxStates || p.size > p.most) {
 		p.forget(0)
