@@ -283,7 +283,8 @@ func TestManageRules(t *testing.T) {
 }
 
 // TestReplyRouting checks to which link a response is sent: to the one whose target or name is the reply
-// address of the request, or to the only one. If there is none the request is rejected.
+// address of the request, or to the only one. If there is none the request is rejected. A link with that
+// target may be in another session of the connection, as in the older SDK for Java.
 func TestReplyRouting(t *testing.T) {
 	w := newServiceBusUnderTest(t)
 	w.create(entity.Queue, "q")
@@ -318,6 +319,18 @@ func TestReplyRouting(t *testing.T) {
 		ask(reply)
 		if f, _ := awaitFrame[*frame.Transfer](c); f.Handle != want {
 			t.Errorf("%s: %+v", reply, f)
+		}
+	}
+	c.begin(1, 100)
+	c.say(1, &frame.Attach{Name: "elsewhere", Receiver: true, Source: source("q/$management"),
+		Target: target("to-2")})
+	await[*frame.Attach](c)
+	c.say(1, &frame.Flow{IncomingWindow: 100, OutgoingWindow: 100, Handle: frame.Some(0),
+		DeliveryCount: frame.Some(0), LinkCredit: frame.Some(10)})
+	for reply, want := range map[string]uint16{"to-1": 0, "to-2": 1} {
+		ask(reply)
+		if _, f := awaitFrame[*frame.Transfer](c); f.channel != want {
+			t.Errorf("%s: an answer on channel %d", reply, f.channel)
 		}
 	}
 }

@@ -146,19 +146,26 @@ func (r *responseLinkSource) Settle(_ context.Context, list []amqp.Settlement) [
 	return states
 }
 
-// replyTo returns the link for the response to a request. It considers the links of the same session that
-// receive from the node of the request. It chooses the link whose target is the reply address, else the
-// link whose name is that address, else the only link.
+// replyTo returns the link for the response to a request. It considers the links that receive from the node
+// of the request. It chooses the link whose target is the reply address, in the session of the request if
+// there is one there; else, of the links in that session, the one whose name is the address, or the only one.
 func (c *conn) replyTo(request *amqp.Link, node, address string) (*responseLinkSource, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var byName, only *responseLinkSource
+	var elsewhere, byName, only *responseLinkSource
 	count := 0
 	for _, r := range c.replies {
-		if r.node != node || r.link.Session() != request.Session() {
+		if r.node != node {
 			continue
 		}
-		if address != "" && r.target == address {
+		isTarget := address != "" && r.target == address
+		if r.link.Session() != request.Session() {
+			if isTarget {
+				elsewhere = r
+			}
+			continue
+		}
+		if isTarget {
 			return r, nil
 		}
 		if address != "" && r.link.Name() == address {
@@ -168,13 +175,15 @@ func (c *conn) replyTo(request *amqp.Link, node, address string) (*responseLinkS
 		count++
 	}
 	switch {
+	case elsewhere != nil:
+		return elsewhere, nil
 	case byName != nil:
 		return byName, nil
 	case count == 1:
 		return only, nil
 	}
 	return nil, &entity.Error{Code: entity.CodeNotAllowed,
-		Message: "There is no link on this session to which the answer to the request could go."}
+		Message: "There is no link to which the answer to the request could go."}
 }
 
 // answer encodes the response to a request. Its correlation id is the request's message id, with the same
