@@ -131,8 +131,10 @@ func MalformedToken(why string) error {
 // dateFormat is the format of dates in requests and answers: RFC 1123, in GMT.
 const dateFormat = "Mon, 02 Jan 2006 15:04:05 GMT"
 
-// ParseDate parses an RFC 1123 date. Some clients write UTC in place of GMT.
+// ParseDate parses an RFC 1123 date. Some clients write UTC in place of GMT. Others send the date in lower
+// case, as it is in the text that they sign.
 func ParseDate(s string) (time.Time, error) {
+	s = strings.ToUpper(s)
 	at, err := time.Parse("Mon, 2 Jan 2006 15:04:05 GMT", s)
 	if err != nil {
 		at, err = time.Parse("Mon, 2 Jan 2006 15:04:05 UTC", s)
