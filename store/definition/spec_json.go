@@ -89,7 +89,8 @@ func specMembers() knownMembers {
 }
 
 // unknown appends to names those members of v, at any depth, that m does not have. A name that differs from
-// a known one only in case is an error, because encoding/json would accept it as the known one.
+// a known one only in case is an error, because encoding/json would accept it as the known one. Only the
+// version of a partition key may begin with a capital letter.
 func (m knownMembers) unknown(names []string, v jsondoc.Value, at string) ([]string, error) {
 	var err error
 	v.Each(func(name string, elem jsondoc.Value) bool {
@@ -99,6 +100,7 @@ func (m knownMembers) unknown(names []string, v jsondoc.Value, at string) ([]str
 		}
 		inner, ok := m[name]
 		switch {
+		case at+name == "partitionKey.Version": // the spelling in the reference of the REST API
 		case ok && inner != nil:
 			names, err = inner.unknown(names, elem, at+name+".")
 		case !ok:

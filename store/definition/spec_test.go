@@ -123,6 +123,26 @@ func TestSpecOfAProgram(t *testing.T) {
 	}
 }
 
+// TestCaseOfProperties checks that a definition may write the version of the partition key as the reference
+// of the REST API does, with a capital letter, and no other name in another case.
+func TestCaseOfProperties(t *testing.T) {
+	spec, ignored, err := ParseContainerSpec(
+		[]byte(`{"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash","Version":1}}`), true)
+	if err != nil || len(ignored) > 0 || spec.PartitionKey.Version != 1 {
+		t.Errorf("%+v, %v, %v", spec.PartitionKey, ignored, err)
+	}
+	for _, definition := range []string{
+		`{"id":"c","partitionKey":{"paths":["/pk"],"VERSION":2}}`,
+		`{"id":"c","partitionKey":{"Paths":["/pk"]}}`,
+		`{"id":"c","partitionKey":{"paths":["/pk"]},"defaultTTL":5}`,
+	} {
+		_, _, err := ParseContainerSpec([]byte(definition), false)
+		if fault.ErrorCode(err) != fault.CodeBadRequest || !strings.Contains(err.Error(), "it is spelled") {
+			t.Errorf("%s: %v", definition, err)
+		}
+	}
+}
+
 func TestValidateID(t *testing.T) {
 	for id, ok := range map[string]bool{
 		"a": true, " a": true, "a b": true, "Ünïcode 😀": true, "100%": true, `"'<>&+`: true,
