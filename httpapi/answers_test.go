@@ -331,7 +331,7 @@ func TestContinuousBackup(t *testing.T) {
 	full := []string{"A-IM", "Full-Fidelity Feed", "x-ms-cosmos-changefeed-wire-format-version", "2021-09-15"}
 	now := w.do("GET", docs, "", append(full, "If-None-Match", "*")...).want(304).header.Get("Etag")
 	w.do("POST", docs, `{"id":"1","pk":"a"}`, pk(`["a"]`)...).want(201)
-	w.do("DELETE", docs+"/1", "", pk(`["a"]`)...).want(204)
+	w.do("DELETE", docs+"/1", "", pk(`["a"]`)...).want(204).head("content-type", "application/json")
 	a := w.do("GET", docs, "", append(full, "If-None-Match", now)...).want(200)
 	if got := a.at("Documents.#.metadata.operationType").Raw; got != `["create","delete"]` {
 		t.Errorf("%s", a.body)

@@ -38,7 +38,8 @@ func TestDatabases(t *testing.T) {
 
 	w.do("DELETE", "/dbs/Ab%20c", "", "If-Match", `"other"`).fails(412, 0,
 		"One of the specified pre-condition is not met")
-	w.do("DELETE", "/dbs/Ab%20c", "", "If-Match", made.at("_etag").Str).want(204)
+	w.do("DELETE", "/dbs/Ab%20c", "", "If-Match", made.at("_etag").Str).want(204).
+		head("content-type", "application/json")
 	w.do("DELETE", "/dbs/Ab%20c", "").fails(404, 0, "Resource Not Found")
 	w.do("GET", "/dbs", "").want(200).has("_count", "1")
 }

@@ -54,8 +54,12 @@ func (c *activeRequest) setWholeHead(typed bool) {
 		c.setLocation()
 	}
 	if body == nil {
-		if status != http.StatusNoContent && status != http.StatusNotModified {
+		switch {
+		case status == http.StatusNotModified:
+		case status != http.StatusNoContent:
 			c.set("Content-Length", "0")
+		case c.target.kind != cosmos.KindNone: // some clients parse the body of each response, even an empty one
+			c.set("Content-Type", echo.MIMEApplicationJSON)
 		}
 		return
 	}
