@@ -371,9 +371,8 @@ func TestReaperWithDatabaseClocks(t *testing.T) {
 	}
 	purged := func(c *store.Container) {
 		t.Helper()
-		key := store.ItemKey{Partition: pk("x"), ID: "i"}
-		if _, err := c.Wait(l.ctx, store.ItemConditionWaitRequest{For: store.WaitPurged,
-			Key: key}); err != nil {
+		req := store.ItemConditionWaitRequest{For: store.WaitPurged, Key: store.ItemKey{Partition: pk("x"), ID: "i"}}
+		if _, err := c.Wait(l.ctx, req); err != nil {
 			t.Fatal(err)
 		}
 	}

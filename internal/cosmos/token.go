@@ -134,8 +134,11 @@ const dateFormat = "Mon, 02 Jan 2006 15:04:05 GMT"
 // ParseDate parses an RFC 1123 date. Some clients write UTC in place of GMT. Others send the date in lower
 // case, as it is in the text that they sign.
 func ParseDate(s string) (time.Time, error) {
-	s = strings.ToUpper(s)
 	at, err := time.Parse("Mon, 2 Jan 2006 15:04:05 GMT", s)
+	if err != nil {
+		s = strings.ToUpper(s)
+		at, err = time.Parse("Mon, 2 Jan 2006 15:04:05 GMT", s)
+	}
 	if err != nil {
 		at, err = time.Parse("Mon, 2 Jan 2006 15:04:05 UTC", s)
 	}

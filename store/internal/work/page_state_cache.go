@@ -109,7 +109,8 @@ func (p *QueryPageStateCache) Keep(cursor string, rows *query.StateBetweenPages)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if i := slices.IndexFunc(p.kept, func(p cachedQueryPageState) bool {
-		return p.cursor == cursor }); i >= 0 {
+		return p.cursor == cursor
+	}); i >= 0 {
 		p.forget(i)
 	}
 	p.kept = append(p.kept, cachedQueryPageState{cursor, rows, rows.Size(), p.wall.Now()})
