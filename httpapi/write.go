@@ -58,7 +58,7 @@ func (c *activeRequest) setWholeHead(typed bool) {
 		case status == http.StatusNotModified:
 		case status != http.StatusNoContent:
 			c.set("Content-Length", "0")
-		case c.target.kind != cosmos.KindNone: // some clients parse the body of each response, even an empty one
+		case c.target.kind != cosmos.KindNone: // some clients parse every body, even an empty one
 			c.set("Content-Type", echo.MIMEApplicationJSON)
 		}
 		return
