@@ -43,8 +43,9 @@ func TestReaperPurgesSkippedItem(t *testing.T) {
 	}
 }
 
-// TestTTLCeilingOfRetriedTransaction checks that a repeated transaction writes the ttl of the request again,
-// and not the lower one to which the container's default limited it in the first attempt.
+// TestTTLCeilingOfRetriedTransaction checks that each attempt of a transaction starts from the ttl of the
+// request: with ttlCeiling, an attempt lowers it to the container's default, and if the default has been
+// raised meanwhile, the next attempt does not write the ttl that the first has lowered.
 func TestTTLCeilingOfRetriedTransaction(t *testing.T) {
 	t.Parallel()
 	g := newIndexRig(t, 1, 1, false, `{}`)

@@ -90,7 +90,8 @@ type ComputedProperty struct {
 	Query string `json:"query" required:"true" description:"Such as SELECT VALUE LOWER(c.name) FROM c."`
 }
 
-// VectorPolicy lists the vectors in documents.
+// VectorPolicy is a container's vectorEmbeddingPolicy: the paths of the vectors in its documents, with their
+// types and distance functions.
 type VectorPolicy struct {
 	Embeddings []VectorEmbedding `json:"vectorEmbeddings,omitempty"`
 }
