@@ -100,7 +100,7 @@ func (e *Engine) attempt(r *runningEngineUpdate, first bool, ahead [][]byte) (*t
 	return nil, toEngine(err)
 }
 
-// lock begins a transaction, locks the scopes, reads their marks (cache versions) and the keys in ahead.
+// lock begins a transaction, locks the scopes, and reads their marks and the values of the keys in ahead.
 func (a *txnAttempt) lock(ctx context.Context, ahead [][]byte) error {
 	var ceilings, keys [][]byte
 	for _, s := range a.scopes {

@@ -265,8 +265,9 @@ func (d *PartitionKeyDefinition) Prefix(epk, pk []byte, n int) (prefixEPK, prefi
 }
 
 // PartitionKey is the value of a partition key, one component for each path of the definition. The zero
-// PartitionKey is a missing key, which differs from the empty key. A PartitionKey is immutable. It refers
-// to the bytes from which its values were parsed, which must not change while the key is in use.
+// PartitionKey means that no key was given. It differs from a key without components ([]) and from one whose
+// component is undefined ([{}]). A PartitionKey is immutable. It refers to the bytes from which its values
+// were parsed, which must not change while the key is in use.
 type PartitionKey struct {
 	values []jsondoc.Value
 	given  bool

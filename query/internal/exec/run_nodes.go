@@ -45,7 +45,7 @@ func (x *Execution) runNode(i int, row func() bool) bool {
 		return x.runProject(n, in, row)
 	case *plan.GroupNode:
 		return x.runGroup(n, in, row)
-	case plan.RowStatisticsNode:
+	case plan.ExecutionStatsRowNode:
 		return x.runRows(in, row)
 	case *plan.JoinNode:
 		return x.runEach(n, in, row)

@@ -78,7 +78,7 @@ func (p *Plan) chainBlock(bl *bind.QueryBlock, rs *eval.CompiledSelect) {
 func (p *Plan) chainSources(bl *bind.QueryBlock, rs *eval.CompiledSelect) {
 	sub := bl.Derived()
 	if bl.Container && sub == nil {
-		p.add(RowStatisticsNode{})
+		p.add(ExecutionStatsRowNode{})
 	}
 	for i := len(bl.Steps) - 1; i >= 0; i-- {
 		if i > 0 || !rs.OfItem() {
@@ -146,11 +146,11 @@ type FilterNode struct {
 	OfItems bool
 }
 
-// RowStatisticsNode counts the rows that are made from documents.
-type RowStatisticsNode struct{}
+// ExecutionStatsRowNode counts the rows that are made from documents, for the statistics of the execution.
+type ExecutionStatsRowNode struct{}
 
 // String returns the line of the node in the output of a plan.
-func (RowStatisticsNode) String() string { return "" }
+func (ExecutionStatsRowNode) String() string { return "" }
 
 // JoinNode makes, for each of its input rows, one row for each value of a FROM or JOIN source.
 type JoinNode struct {
