@@ -38,8 +38,9 @@ type MigratingEngine struct {
 	following atomic.Bool
 }
 
-// Serve starts the migration of a folder that a server will use. It sets Source, Watched and Report of the
-// options. If it fails, the caller must close source and target.
+// Serve starts the migration of the data folder source, and returns the engine with which a server works on
+// that folder meanwhile. It overwrites Source, Watched and Report of the options. If it fails, the caller
+// must close source and target.
 func Serve(ctx context.Context, source *pebble.Engine, o Options, clock ttl.Clock,
 	log *slog.Logger) (*MigratingEngine,
 	error) {
