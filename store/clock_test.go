@@ -111,8 +111,8 @@ func TestClockBack(t *testing.T) {
 	t.Parallel()
 	l := newClockFixture(t, store.Options{ManualReaper: true})
 	_, c := l.database("db")
-	set := func(text string) (err error) {
-		_, err = l.db.SetClock(l.ctx, clockChange(t, text))
+	set := func(text string) error {
+		_, err := l.db.SetClock(l.ctx, clockChange(t, text))
 		return err
 	}
 	forbids := func(at int, what string) {

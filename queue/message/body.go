@@ -38,8 +38,13 @@ func (m *Message) Size() int { return m.PropertiesSize() + len(m.Body) + len(m.F
 
 // MinSize returns the size in bytes of the shortest encoding of the message on the wire. No sender's encoding
 // of the message is shorter.
-func (m *Message) MinSize() int {
-	n := len(m.Body) + len(m.Footer)
+func (m *Message) MinSize() int { return m.minPropertiesSize() + len(m.Body) + len(m.Footer) }
+
+// PropertiesSize returns the approximate size of all properties and annotations on the wire in bytes.
+func (m *Message) PropertiesSize() int { return m.minPropertiesSize() + len(m.slots) }
+
+// minPropertiesSize returns the size in bytes of the shortest encoding of all properties and annotations.
+func (m *Message) minPropertiesSize() (n int) {
 	for _, list := range [][]ApplicationProperty{m.Delivery, m.Annotations, m.Application} {
 		for _, p := range list {
 			n += 2 + len(p.Name) + len(p.Value) // a name is preceded by its type and length
@@ -47,19 +52,6 @@ func (m *Message) MinSize() int {
 	}
 	for _, s := range m.slots {
 		n += len(s)
-	}
-	return n
-}
-
-// PropertiesSize returns the approximate size of all properties and annotations on the wire in bytes.
-func (m *Message) PropertiesSize() (n int) {
-	for _, list := range [][]ApplicationProperty{m.Delivery, m.Annotations, m.Application} {
-		for _, p := range list {
-			n += len(p.Name) + len(p.Value) + 2
-		}
-	}
-	for _, s := range m.slots {
-		n += len(s) + 1
 	}
 	return n
 }
