@@ -33,7 +33,6 @@ export interface MessageRows {
 	show: () => void // shows them
 	reload: () => void
 	loadMore: () => void
-	atTop: () => void // the reader has scrolled back: what was held back until then is shown
 }
 
 // useMessages follows the messages of an entity. held reports that the reader has scrolled: then rows stay where they
@@ -97,7 +96,6 @@ export function useMessages(
 		error,
 		fresh: latest?.filter(m => !had.has(String(m.sequenceNumber))).length ?? 0,
 		show,
-		atTop: show,
 		reload: () => {
 			setLatest(null)
 			text.current = ''

@@ -178,7 +178,7 @@ export function Messages(p: { of: Entity; dead?: boolean }) {
 							total={Math.max(total, list.more ? total : list.rows.length)}
 							more={list.more}
 							sight={(_, last) => last >= list.rows.length - 20 && list.loadMore()}
-							atTop={list.atTop}
+							atTop={list.show}
 							place={`${path} ${dead}`}
 							open={show}
 							moved={m => open && show(m)}

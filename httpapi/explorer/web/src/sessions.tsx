@@ -153,7 +153,7 @@ function Session(p: { of: Entity; id: string; known?: any; accept: () => Promise
 					keyOf={m => String(m.sequenceNumber)}
 					more={list.more}
 					sight={(_, last) => last >= list.rows.length - 20 && list.loadMore()}
-					atTop={list.atTop}
+					atTop={list.show}
 					open={p.show}
 					busy={list.busy}
 					tick={500}
